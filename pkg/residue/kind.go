@@ -51,16 +51,16 @@ type Value int
 
 // The values. Expanded text is literal in all of them.
 const (
-	String   Value = iota // free text
-	Path                  // an absolute path
-	Glob                  // an absolute path with * ? [ ] and \ as escape
-	Words                 // split like an Exec line; expanded by the kind itself, recorded unexpanded
-	UnitName              // a unit name, with * ? [ ]
-	Bool                  // yes, no, true, false, on, off, 1, 0
-	Span                  // a time span of systemd.time(7)
-	Number                // a decimal number
-	SecretRef             // file:, env:, credential: or stash: and a name
-	Prefix                // a name prefix: ends in a delimiter and carries the job's identity
+	String    Value = iota // free text
+	Path                   // an absolute path
+	Glob                   // an absolute path with * ? [ ] and \ as escape
+	Words                  // split like an Exec line; expanded by the kind itself, recorded unexpanded
+	UnitName               // a unit name, with * ? [ ]
+	Bool                   // yes, no, true, false, on, off, 1, 0
+	Span                   // a time span of systemd.time(7)
+	Number                 // a decimal number
+	SecretRef              // file:, env:, credential: or stash: and a name
+	Prefix                 // a name prefix: ends in a delimiter and carries the job's identity
 )
 
 // String is the word of the reference page.
