@@ -108,3 +108,11 @@ type Endpointer interface{ Endpoint() string }
 type Preparer interface {
 	Prepare(context.Context) (map[string]string, error)
 }
+
+// Prover is a Cleaner that can record proof of identity while the job still
+// runs, for track. The spec it was opened with tracks a residue of type and
+// reference alone; Prove reads only, and returns that residue with what proof
+// there is now. No proof and no error is an intent: not there yet.
+type Prover interface {
+	Prove(context.Context) (Residue, error)
+}
