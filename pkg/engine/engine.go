@@ -1,0 +1,195 @@
+// Package engine runs one cleanup: it opens what is owed, finds the residue,
+// has it recorded, removes it, and has that recorded too.
+//
+// It knows no kind by name, no ledger and no journal. What is owed comes in as
+// Items; every step goes out to a Recorder before the next one is taken, so
+// that a crash at any point leaves a record of all that is still owed.
+//
+// One failure never stops the rest. Phases run in order, ranks in order inside
+// a phase, and what is equal side by side.
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"job-cleanup/pkg/outcome"
+	"job-cleanup/pkg/residue"
+)
+
+// Engine is one configured cleanup. It is used once.
+type Engine struct {
+	Kinds    *residue.Registry
+	Deps     func(residue.Spec) residue.Deps // what a cleaner of this spec is given
+	Recorder Recorder
+	Outcome  outcome.Outcome // decides which steps apply; see When= of a plan
+	Budget   Budget
+	DryRun   bool             // stop before the removal
+	Parallel int              // calls at once; 0 means 8
+	Now      func() time.Time // nil means time.Now
+
+	calls     chan struct{} // a token for each call under way
+	endpoints endpoints
+	mu        sync.Mutex // guards summary
+	summary   Summary
+}
+
+// Item is a spec together with what the ledger knows of it.
+type Item struct {
+	Spec     residue.Spec
+	Found    []residue.Residue // recorded earlier and not closed yet
+	Resolved bool              // an earlier Find succeeded: only Found is owed
+	Attempts map[string]int    // earlier attempts, by residue or spec id
+}
+
+// task is an item on its way: opened, with the time it may take.
+type task struct {
+	Item
+	cleaner  residue.Cleaner
+	endpoint string
+}
+
+// Run cleans the items and tells what became of them. When drain is closed no
+// new call begins and those under way have Grace left; when ctx ends they are
+// given up at once. Run returns within a second of that.
+func (e *Engine) Run(ctx context.Context, drain <-chan struct{}, items []Item) Summary {
+	e.init()
+	ctx, stop := drained(ctx, drain)
+	defer stop()
+	clock := e.Budget.start(ctx)
+	defer clock.stop()
+	for _, wave := range waves(e.open(items)) {
+		e.sideBySide(wave, func(t task) { e.clean(clock.of(wave[0].Spec.Phase), drain, t) })
+	}
+	return e.summary
+}
+
+func (e *Engine) init() {
+	if e.Parallel <= 0 {
+		e.Parallel = 8
+	}
+	if e.Now == nil {
+		e.Now = time.Now
+	}
+	e.calls = make(chan struct{}, e.Parallel)
+	e.summary = Summary{Count: map[Status]int{}}
+}
+
+// open makes the cleaners of all items before any of them is used: a secret
+// may stand in a file that an early phase removes.
+func (e *Engine) open(items []Item) []task {
+	var tasks []task
+	for _, item := range items {
+		if !outcome.Matches(item.Spec.When, e.Outcome) {
+			e.report(Event{Spec: item.Spec, Status: Skipped, Reason: residue.Disabled})
+			continue
+		}
+		cleaner, err := e.cleaner(item.Spec)
+		if err != nil {
+			e.fail(item, nil, err, 0)
+			continue
+		}
+		t := task{Item: item, cleaner: cleaner}
+		if remote, ok := cleaner.(residue.Endpointer); ok {
+			t.endpoint = remote.Endpoint()
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks
+}
+
+func (e *Engine) cleaner(spec residue.Spec) (residue.Cleaner, error) {
+	kind := e.Kinds.Kind(spec.Kind)
+	if kind == nil {
+		return nil, residue.Errorf(residue.Retry, residue.Other, "this version knows no kind %q", spec.Kind)
+	}
+	return kind.Open(spec, e.Deps(spec))
+}
+
+func (e *Engine) sideBySide(wave []task, do func(task)) {
+	var all sync.WaitGroup
+	for _, t := range wave {
+		all.Go(func() { do(t) })
+	}
+	all.Wait()
+}
+
+// clean takes one task through find, record, remove, record.
+func (e *Engine) clean(ctx context.Context, drain <-chan struct{}, t task) {
+	if t.Spec.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, t.Spec.Timeout, errStep)
+		defer cancel()
+	}
+	caller := caller{engine: e, ctx: ctx, drain: drain, endpoint: t.endpoint}
+	found, ok := e.find(caller, t)
+	if len(found) == 0 && ok {
+		e.report(Event{Spec: t.Spec, Status: Absent, Attempt: t.Attempts[t.Spec.ID] + 1})
+		return
+	}
+	var all sync.WaitGroup
+	for _, r := range found {
+		all.Go(func() { e.remove(caller, t, r) })
+	}
+	all.Wait()
+}
+
+// find lists what is there and has it recorded. It answers whether the spec
+// itself is resolved, and all that is owed of it, earlier finds included.
+func (e *Engine) find(c caller, t task) ([]residue.Residue, bool) {
+	if t.Resolved {
+		return t.Found, true
+	}
+	var found []residue.Residue
+	took, err := c.call(func(ctx context.Context) error {
+		var err error
+		found, err = t.cleaner.Find(ctx)
+		return err
+	})
+	if err != nil && residue.AsError(err).Reason == abandoned {
+		found = nil // still being written by the abandoned call
+	}
+	for i := range found {
+		if found[i].ID == "" {
+			found[i].Identify()
+		}
+	}
+	found = union(t.Found, found)
+	if len(found) > 0 || err == nil {
+		e.Recorder.Record(Event{Spec: t.Spec, Status: Found, Residues: found, Complete: err == nil})
+	}
+	if err != nil {
+		e.fail(t.Item, nil, err, took)
+	}
+	return found, err == nil
+}
+
+// union adds what is new in more to known, by id.
+func union(known, more []residue.Residue) []residue.Residue {
+	all := append([]residue.Residue(nil), known...)
+	have := map[string]bool{}
+	for _, r := range all {
+		have[r.ID] = true
+	}
+	for _, r := range more {
+		if !have[r.ID] {
+			have[r.ID] = true
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func (e *Engine) remove(c caller, t task, r residue.Residue) {
+	if e.DryRun {
+		e.report(Event{Spec: t.Spec, Residue: &r, Status: Found})
+		return
+	}
+	took, err := c.call(func(ctx context.Context) error { return t.cleaner.Remove(ctx, r) })
+	if err != nil {
+		e.fail(t.Item, &r, err, took)
+		return
+	}
+	e.report(Event{Spec: t.Spec, Residue: &r, Status: Removed, Duration: took, Attempt: t.Attempts[r.ID] + 1})
+}

@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"time"
+
+	"job-cleanup/pkg/residue"
+)
+
+// Status is what became of a residue, as it stands in the journal.
+type Status string
+
+// The statuses. Found is not an end: it comes before the removal, or instead
+// of it in a dry run.
+const (
+	Found         Status = "found"
+	Removed       Status = "removed"
+	Absent        Status = "absent"
+	Owed          Status = "owed"
+	Refused       Status = "refused"
+	Skipped       Status = "skipped"
+	LostOwnership Status = "lost-ownership"
+	NotRevocable  Status = "not-revocable"
+)
+
+// Event is one step of a cleanup.
+type Event struct {
+	Spec     residue.Spec
+	Residue  *residue.Residue  // nil when the event is about the spec as a whole
+	Residues []residue.Residue // of a Found before the removal: all that is owed of the spec
+	Complete bool              // of the same: Find succeeded, the spec owes nothing else
+	Status   Status
+	Reason   residue.Reason
+	Err      error
+	Until    time.Time     // of NotRevocable: when it ends by itself
+	Duration time.Duration // of the call
+	Attempt  int           // 1 for the first; 0 when nothing was tried
+}
+
+// ID names what the event is about: the residue's id, or the spec's.
+func (ev Event) ID() string {
+	if ev.Residue != nil {
+		return ev.Residue.ID
+	}
+	return ev.Spec.ID
+}
+
+// Ref names it for people.
+func (ev Event) Ref() string {
+	if ev.Residue != nil {
+		return ev.Residue.Ref
+	}
+	return ev.Spec.Value
+}
+
+// Recorder is told every step before the next one is taken. It may be called
+// from several goroutines at once. What it can't write it deals with itself:
+// the cleanup goes on.
+type Recorder interface{ Record(Event) }
+
+// Summary counts the ends of one cleanup.
+type Summary struct {
+	Count map[Status]int
+	// First is the first thing owed or refused, for the one line that people
+	// read; nil when there is none.
+	First *Event
+}
+
+// Clean reports whether nothing is left: neither owed nor refused.
+func (s Summary) Clean() bool { return s.Count[Owed] == 0 && s.Count[Refused] == 0 }
+
+// Add counts one more end.
+func (s *Summary) Add(ev Event) {
+	if s.Count == nil {
+		s.Count = map[Status]int{}
+	}
+	s.Count[ev.Status]++
+	if s.First == nil && (ev.Status == Owed || ev.Status == Refused) {
+		s.First = &ev
+	}
+}
+
+// report counts an end and has it recorded.
+func (e *Engine) report(ev Event) {
+	e.Recorder.Record(ev)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.summary.Add(ev)
+}
+
+// fail reports what an error means for a residue, or for the spec if r is nil.
+func (e *Engine) fail(item Item, r *residue.Residue, err error, took time.Duration) {
+	cause := residue.AsError(err)
+	ev := Event{Spec: item.Spec, Residue: r, Reason: cause.Reason, Err: cause.Err, Duration: took}
+	switch cause.Class {
+	case residue.Gone:
+		ev.Status, ev.Reason = Absent, ""
+	case residue.Lost:
+		ev.Status = LostOwnership
+	case residue.Refused:
+		ev.Status = Refused
+	case residue.Until:
+		ev.Status, ev.Until = NotRevocable, cause.Until
+	default:
+		ev.Status = Owed
+	}
+	if cause.Reason == abandoned {
+		ev.Reason = residue.Deadline
+	}
+	if !neverTried(cause) {
+		ev.Attempt = item.Attempts[ev.ID()] + 1
+	}
+	e.report(ev)
+}
