@@ -8,6 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
+	"syscall"
 	"time"
 )
 
@@ -19,17 +22,18 @@ const cgroupPrefix = "job-cleanup-test-"
 var hierarchies = []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd"}
 
 // makeCgroups makes a control group in every hierarchy of this host, after
-// removing the empty ones that killed test runs left.
+// ending what killed test runs left.
 func makeCgroups(name string) ([]string, error) {
 	var made []string
 	for _, hierarchy := range hierarchies {
 		if _, err := os.Stat(filepath.Join(hierarchy, "cgroup.procs")); err != nil {
 			continue
 		}
-		stale, _ := filepath.Glob(filepath.Join(hierarchy, cgroupPrefix+"*"))
-		for _, group := range stale {
-			if old(group) {
-				removeTree(group)
+		groups, _ := filepath.Glob(filepath.Join(hierarchy, cgroupPrefix+"*"))
+		for _, group := range groups {
+			if orphaned(filepath.Base(group)) {
+				killGroup(group)
+				removeCgroups(filepath.Base(group))
 			}
 		}
 		group := filepath.Join(hierarchy, name)
@@ -44,25 +48,44 @@ func makeCgroups(name string) ([]string, error) {
 	return made, nil
 }
 
-// old tells a leftover from a group that another test run is about to enter.
-func old(group string) bool {
-	info, err := os.Stat(group)
-	return err == nil && time.Since(info.ModTime()) > time.Hour
+// orphaned reports whether the test process that a machine is named after is
+// gone. A pid that was given out again only delays the tidying up.
+func orphaned(machine string) bool {
+	owner, _, _ := strings.Cut(strings.TrimPrefix(machine, cgroupPrefix), "-")
+	pid, err := strconv.Atoi(owner)
+	return err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
+// killGroup kills every process in a group and below it.
+func killGroup(group string) {
+	for _, folder := range tree(group) {
+		text, _ := os.ReadFile(filepath.Join(folder, "cgroup.procs"))
+		for _, field := range strings.Fields(string(text)) {
+			if pid, err := strconv.Atoi(field); err == nil && pid > 1 {
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+	}
+}
+
+// removeCgroups removes a machine's groups and the folder that nspawn leaves
+// when it is killed.
 func removeCgroups(name string) {
+	os.Remove(filepath.Join("/run/systemd/nspawn/propagate", name))
 	for _, hierarchy := range hierarchies {
 		group := filepath.Join(hierarchy, name)
 		poll(2*time.Second, func() bool { // the kernel empties a group a moment after its last process
-			removeTree(group)
+			for _, folder := range slices.Backward(tree(group)) {
+				os.Remove(folder)
+			}
 			_, err := os.Stat(group)
 			return errors.Is(err, fs.ErrNotExist)
 		})
 	}
 }
 
-// removeTree removes groups from the leaves up; those with processes stay.
-func removeTree(group string) {
+// tree lists a group and those below it, parents first.
+func tree(group string) []string {
 	var folders []string
 	filepath.WalkDir(group, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
@@ -70,7 +93,5 @@ func removeTree(group string) {
 		}
 		return nil
 	})
-	for _, folder := range slices.Backward(folders) {
-		os.Remove(folder)
-	}
+	return folders
 }

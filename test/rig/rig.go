@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -83,12 +84,12 @@ func needTools(t testing.TB) {
 	}
 }
 
-// uniqueName names a machine so that what a killed test run left behind is
-// never in the way of the next.
+// uniqueName names a machine after this process, so that what a killed test
+// run left is told from what lives, and is never in the way.
 func uniqueName() string {
 	var random [6]byte
 	rand.Read(random[:]) // never fails, says crypto/rand
-	return cgroupPrefix + hex.EncodeToString(random[:])
+	return cgroupPrefix + strconv.Itoa(os.Getpid()) + "-" + hex.EncodeToString(random[:])
 }
 
 // start runs systemd-nspawn in a control group of its own. A shell enters the
@@ -115,7 +116,7 @@ func (m *Machine) start(root string) {
 	m.cmd.Env = append(os.Environ(),
 		"SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1", // as on every current machine, whatever this host has
 		"SYSTEMD_NSPAWN_LOCK=0")              // the root is only read, so machines share it
-	m.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	m.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} // a killed test run: nspawn shuts the machine down
 	if err := m.cmd.Start(); err != nil {
 		m.t.Fatal(err)
 	}
