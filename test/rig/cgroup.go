@@ -62,7 +62,7 @@ func killGroup(group string) {
 		text, _ := os.ReadFile(filepath.Join(folder, "cgroup.procs"))
 		for _, field := range strings.Fields(string(text)) {
 			if pid, err := strconv.Atoi(field); err == nil && pid > 1 {
-				syscall.Kill(pid, syscall.SIGKILL)
+				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func removeCgroups(name string) {
 // tree lists a group and those below it, parents first.
 func tree(group string) []string {
 	var folders []string
-	filepath.WalkDir(group, func(path string, entry fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(group, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
 			folders = append(folders, path)
 		}

@@ -93,10 +93,10 @@ func (m *Machine) stop() {
 		if m.waitExit(stopLimit) {
 			return
 		}
-		syscall.Kill(m.leader, syscall.SIGKILL)
+		_ = syscall.Kill(m.leader, syscall.SIGKILL) // it may have ended by itself
 	}
 	if !m.waitExit(5 * time.Second) {
-		m.cmd.Process.Kill()
+		_ = m.cmd.Process.Kill()
 		m.waitExit(5 * time.Second)
 	}
 }

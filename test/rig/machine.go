@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"testing"
 	"time"
 )
 
@@ -20,7 +19,7 @@ import (
 type Machine struct {
 	Suite string // "bookworm"
 
-	t       testing.TB
+	t       T
 	name    string
 	args    []string // of nspawn if they start with "--", else of process 1
 	cmd     *exec.Cmd
@@ -41,7 +40,7 @@ func (r Result) String() string {
 }
 
 // In is the same machine, reporting to another test: a subtest.
-func (m *Machine) In(t testing.TB) *Machine {
+func (m *Machine) In(t T) *Machine {
 	sub := *m
 	sub.t = t
 	return &sub

@@ -18,7 +18,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"testing"
 	"time"
 )
 
@@ -29,6 +28,18 @@ const (
 	bootLimit = 90 * time.Second // a second is usual; a loaded machine is slow
 	stopLimit = 15 * time.Second // then its process 1 is killed
 )
+
+// T is what a machine needs of a test. A program that runs machines without
+// being a test can have its own.
+type T interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+	Skip(...any)
+	Skipf(string, ...any)
+	Cleanup(func())
+	TempDir() string
+}
 
 // Option changes how a machine boots.
 type Option func(*Machine)
@@ -54,7 +65,7 @@ func Mask(units ...string) Option {
 
 // Boot starts a machine of a suite, waits until it is up, and ends it with the
 // test. Roots are made on first use, which takes about a minute.
-func Boot(t testing.TB, suite string, options ...Option) *Machine {
+func Boot(t T, suite string, options ...Option) *Machine {
 	t.Helper()
 	needTools(t)
 	root, err := suiteRoot(suite)
@@ -72,7 +83,7 @@ func Boot(t testing.TB, suite string, options ...Option) *Machine {
 }
 
 // needTools skips the test where a machine can't be run.
-func needTools(t testing.TB) {
+func needTools(t T) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("needs root to run a systemd container")
@@ -88,7 +99,7 @@ func needTools(t testing.TB) {
 // run left is told from what lives, and is never in the way.
 func uniqueName() string {
 	var random [6]byte
-	rand.Read(random[:]) // never fails, says crypto/rand
+	_, _ = rand.Read(random[:]) // never fails, says crypto/rand
 	return cgroupPrefix + strconv.Itoa(os.Getpid()) + "-" + hex.EncodeToString(random[:])
 }
 
@@ -120,7 +131,10 @@ func (m *Machine) start(root string) {
 	if err := m.cmd.Start(); err != nil {
 		m.t.Fatal(err)
 	}
-	go func() { m.cmd.Wait(); close(m.exited) }()
+	go func() {
+		_ = m.cmd.Wait() // how it ended is seen from what it did
+		close(m.exited)
+	}()
 }
 
 // nspawnArgs puts kernel-style arguments for systemd (systemd.mask=) last,

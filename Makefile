@@ -1,0 +1,58 @@
+# make build    one static binary, build/job-cleanup
+# make test     installs what the tests need (as root, on Debian), then runs everything
+# make demo     the main job for real, in a systemd container
+# make lint bench fuzz clean
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := build
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+# Roots of containers and the built linter are kept here between runs.
+export JOB_CLEANUP_TEST_CACHE ?= $(if $(filter 0,$(shell id -u)),/var/cache,$(or $(XDG_CACHE_HOME),$(HOME)/.cache))/job-cleanup-test
+
+LINT_VERSION := 2.15.0
+LINT         := $(JOB_CLEANUP_TEST_CACHE)/golangci-lint-$(LINT_VERSION)/golangci-lint
+
+FUZZTIME ?= 20s
+
+.PHONY: build test setup lint gotest bench fuzz demo clean
+
+build:
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o build/job-cleanup ./cmd/job-cleanup
+
+test: setup lint gotest
+
+setup:
+	test/setup.sh
+
+lint: $(LINT)
+	@unformatted=$$(gofmt -l cmd pkg test); if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+	$(LINT) run
+
+# The race detector needs cgo; the product never does. -count=1: the tests in
+# containers depend on more than what go's test cache looks at. -parallel: they
+# mostly wait.
+gotest:
+	CGO_ENABLED=1 go run ./test/noskip $(if $(CI),-required test/required.txt) -- -race -count=1 -parallel 4 -timeout 20m ./...
+
+$(LINT):
+	GOBIN=$(@D) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINT_VERSION)
+
+bench: setup
+	go run ./test/bench
+
+fuzz:
+	for package in $$(go list ./pkg/...); do \
+		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
+
+demo: setup
+	go run ./test/demo
+
+clean:
+	rm -rf build
