@@ -2,6 +2,7 @@ package outcome
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -41,35 +42,37 @@ func (e *UnitNameError) Hint() string {
 // CheckUnitName returns a *UnitNameError unless name is one that
 // systemd.unit(5) allows: of a plain unit, a template or an instance. Such a
 // name has no slash and is neither "." nor "..", so it is safe as a file name.
-func CheckUnitName(name string) error {
-	bad := func(why string) error { return &UnitNameError{Name: name, Why: why} }
-	dot := strings.LastIndexByte(name, '.')
-	switch {
-	case name == "":
-		return bad("it is empty")
-	case len(name) > maxUnitName:
-		return bad(fmt.Sprintf("it is longer than %d bytes", maxUnitName))
-	case dot <= 0 || !isUnitType(name[dot+1:]):
-		return bad("it does not end in a unit type such as .service")
-	case name[0] == '@':
-		return bad("nothing stands before the \"@\"")
-	}
-	for i := range dot {
-		if !unitNameByte(name[i]) {
-			return bad(fmt.Sprintf("it has the character %q", name[i:i+1]))
-		}
+func CheckUnitName(name string) error { return checkUnitName(name, "") }
+
+func checkUnitName(name, from string) error {
+	if why := unitNameFault(name); why != "" {
+		return &UnitNameError{Name: name, From: from, Why: why}
 	}
 	return nil
 }
 
-func isUnitType(suffix string) bool {
-	for _, t := range unitTypes {
-		if suffix == t {
-			return true
+// unitNameFault says what is wrong with a name, "" when nothing is.
+func unitNameFault(name string) string {
+	dot := strings.LastIndexByte(name, '.')
+	switch {
+	case name == "":
+		return "it is empty"
+	case len(name) > maxUnitName:
+		return fmt.Sprintf("it is longer than %d bytes", maxUnitName)
+	case dot <= 0 || !isUnitType(name[dot+1:]):
+		return "it does not end in a unit type such as .service"
+	case name[0] == '@':
+		return "nothing stands before the \"@\""
+	}
+	for i := range dot {
+		if !unitNameByte(name[i]) {
+			return fmt.Sprintf("it has the character %q", name[i:i+1])
 		}
 	}
-	return false
+	return ""
 }
+
+func isUnitType(suffix string) bool { return slices.Contains(unitTypes, suffix) }
 
 func unitNameByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte(`:-_.\@`, c) >= 0

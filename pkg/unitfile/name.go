@@ -154,5 +154,8 @@ func hexByte(text string) (byte, bool) {
 }
 
 func hexDigit(c byte) int {
-	return strings.IndexByte("0123456789abcdef", c|0x20)
+	if c >= 'A' && c <= 'F' {
+		c += 'a' - 'A'
+	}
+	return strings.IndexByte("0123456789abcdef", c)
 }

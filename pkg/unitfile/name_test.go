@@ -59,7 +59,7 @@ func TestEscape(t *testing.T) {
 			t.Errorf("Unescape(%q) = %q, %v", tt.escaped, got, err)
 		}
 	}
-	for _, text := range []string{`\`, `\x`, `\x2`, `\x2g`, `\y2d`, `\x-1`, `\x2\`} {
+	for _, text := range []string{`\`, `\x`, `\x2`, `\x2g`, `\y2d`, `\x-1`, `\x2\`, "\\x\x12\x12"} {
 		if got, err := Unescape(text); err == nil {
 			t.Errorf("Unescape(%q) = %q, want an error", text, got)
 		}
