@@ -86,3 +86,17 @@ func literal(name, text string) error {
 	}
 	return nil
 }
+
+// Some reports whether accept takes one of the pieces. It is given the text
+// before and behind each.
+func (r Result) Some(accept func(before string, p Piece, after string) bool) bool {
+	whole, at := r.Text(), 0
+	for _, p := range r.Pieces {
+		end := at + len(p.Text)
+		if accept(whole[:at], p, whole[end:]) {
+			return true
+		}
+		at = end
+	}
+	return false
+}
