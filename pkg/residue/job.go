@@ -16,7 +16,7 @@ type Job struct {
 	Start      time.Time       `json:"start,omitzero"`     // when the invocation began
 	End        time.Time       `json:"end,omitzero"`       // when it ended
 	Bases      []string        `json:"bases,omitempty"`    // folders of the job's own: RUNTIME_DIRECTORY, the CI workspace, …
-	Homes      []string        `json:"homes,omitempty"`    // home folders, which are never residue
+	Homes      []string        `json:"-"`                  // home folders, which are never residue
 	Sandbox    []Hidden        `json:"sandbox,omitempty"`  // where the job's file tree is not the host's
 	Outside    bool            `json:"-"`                  // we do not stand in the job's sandbox
 	UserBus    bool            `json:"user_bus,omitempty"` // the unit belongs to a user manager
