@@ -19,7 +19,7 @@ const module = "job-cleanup/"
 var layers = [][]string{
 	{"pkg/secret", "pkg/outcome"},
 	{"pkg/residue", "pkg/expand", "pkg/beneath"},
-	{"pkg/unitfile", "pkg/manager", "pkg/journal", "pkg/ledger"},
+	{"pkg/unitfile", "pkg/manager", "pkg/manager/managertest", "pkg/journal", "pkg/ledger"},
 	{"pkg/plan"},
 	{"pkg/engine", "pkg/clean/*"},
 	{"pkg/clean/all"},
@@ -30,6 +30,8 @@ var layers = [][]string{
 var sideways = map[string][]string{
 	"pkg/expand":  {"pkg/residue"},
 	"pkg/beneath": {"pkg/residue"},
+
+	"pkg/manager/managertest": {"pkg/manager"},
 }
 
 // kindMay is all of this module that a kind may import; unit alone has the

@@ -12,18 +12,15 @@ import (
 // has, and what expands to a backslash is a backslash.
 func TestTemplate(t *testing.T) {
 	inSuites(t, func(t *testing.T, m *rig.Machine) {
-		install(m, "batch@.service", oneshot(`ExecStart=/bin/sh -ec 'mkdir -p "/var/tmp/batch-$1/sub" "/var/tmp/batch-$2"; exit 3' sh "%i" "%J"`, `
+		install(m, "batch@.service", oneshot(`ExecStart=/bin/sh -ec 'mkdir -p "/var/tmp/batch-$1/sub" "/var/tmp/batch-$2"; exit 3' sh "%i" "%I"`, `
 [X-Cleanup.Path]
 Remove=/var/tmp/batch-%i
-Remove=/var/tmp/batch-%J
+Remove=/var/tmp/batch-%I
 `))
-		// %J of this instance is b-c with its dash unescaped: a component of a
-		// dashed prefix ends at the last dash that is no escape.
-		const instance = `a\x2db`
-		const unit = "batch@" + instance + ".service"
-		m.Shell(`mkdir -p '/var/tmp/batch-a-b' /var/tmp/batch-other '/var/tmp/batch-a?x2db'`)
+		const unit = `batch@a\x2db.service`
+		m.Shell(`mkdir -p /var/tmp/batch-other '/var/tmp/batch-a?x2db' /var/tmp/batch-ax2db`)
 		runUnit(m, unit)
-		want := "batch-a?x2db\nbatch-other"
+		want := "batch-a?x2db\nbatch-ax2db\nbatch-other"
 		if got := m.Shell("cd /var/tmp && ls -d batch-*"); got != want {
 			t.Errorf("left are\n%s\nwant\n%s", got, want)
 		}
