@@ -1,0 +1,151 @@
+package unitfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// names is what the directories of a search path hold: the file of a unit, or
+// the name that a link makes it an alias of.
+type names struct {
+	files    map[string]string // name → path
+	aliases  map[string]string // name → name
+	problems []Problem         // directories that could not be read
+}
+
+// names reads the directories. The first that has a name decides about it.
+func (s Search) names() names {
+	n := names{files: map[string]string{}, aliases: map[string]string{}}
+	for _, dir := range s.dirs() {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			n.problems = append(n.problems, unread(dir, err))
+		}
+		for _, e := range entries {
+			n.add(s, dir, e)
+		}
+	}
+	return n
+}
+
+// add notes one directory entry.
+func (n names) add(s Search, dir string, e fs.DirEntry) {
+	name, err := ParseName(e.Name())
+	if err != nil || e.IsDir() || n.files[e.Name()] != "" || n.aliases[e.Name()] != "" {
+		return
+	}
+	path := filepath.Join(dir, e.Name())
+	target, isAlias := "", false
+	if e.Type()&fs.ModeSymlink != 0 {
+		target, isAlias = s.aliasOf(path)
+	}
+	switch {
+	case !isAlias:
+		n.files[e.Name()] = path
+	case target != e.Name() && mayAlias(name, target):
+		n.aliases[e.Name()] = target
+	}
+}
+
+// aliasOf returns the name that a link in the search path points to, if that
+// too lies in the search path. A link to anywhere else is the unit itself.
+func (s Search) aliasOf(link string) (string, bool) {
+	target, err := os.Readlink(link)
+	if err != nil {
+		return "", false
+	}
+	if filepath.IsAbs(target) {
+		target = filepath.Join(s.Root, target)
+	} else {
+		target = filepath.Join(filepath.Dir(link), target)
+	}
+	parents := []string{filepath.Dir(target)}
+	if real, err := filepath.EvalSymlinks(parents[0]); err == nil {
+		parents = append(parents, real)
+	}
+	for _, dir := range s.dirs() {
+		dirs := []string{filepath.Clean(dir)}
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dirs = append(dirs, real)
+		}
+		for _, parent := range parents {
+			if slices.ContainsFunc(dirs, func(d string) bool { return within(parent, d) }) {
+				return filepath.Base(target), true
+			}
+		}
+	}
+	return "", false
+}
+
+// mayAlias reports whether a name may stand for another: the type is the
+// same, and so are the instances, unless an instance leads to a template.
+func mayAlias(name Name, target string) bool {
+	to, err := ParseName(target)
+	if err != nil || to.Type != name.Type || to.At != name.At {
+		return false
+	}
+	return to.Instance == name.Instance || name.IsInstance() && to.IsTemplate()
+}
+
+// fragment returns the path of a unit's own file, "" when there is none.
+// An instance without a file of its own has its template's.
+func (n names) fragment(name Name) string {
+	for range 8 { // as many aliases in a row as the manager follows
+		id := name.String()
+		switch {
+		case n.files[id] != "":
+			return n.files[id]
+		case n.aliases[id] != "":
+			to, err := ParseName(n.aliases[id])
+			if err != nil {
+				return ""
+			}
+			name = to
+		case name.IsInstance():
+			name = name.Template()
+		default:
+			return ""
+		}
+	}
+	return ""
+}
+
+// all returns the names of the unit that has this fragment: its real name
+// first, then the aliases in the order of the alphabet.
+func (n names) all(name Name, fragment string) []Name {
+	main := name
+	if real, err := ParseName(filepath.Base(fragment)); err == nil {
+		main = real
+		if real.IsTemplate() {
+			main = real.WithInstance(name.Instance)
+		}
+	}
+	found := []Name{}
+	for text := range n.aliases {
+		alias, err := ParseName(text)
+		if err != nil || n.fragment(alias) != fragment {
+			continue
+		}
+		if alias.IsTemplate() {
+			alias = alias.WithInstance(name.Instance)
+		}
+		// An instance of the alias may have been pointed elsewhere.
+		if alias.Instance == name.Instance && alias != main && n.fragment(alias) == fragment {
+			found = append(found, alias)
+		}
+	}
+	if name != main {
+		found = append(found, name)
+	}
+	slices.SortFunc(found, func(a, b Name) int { return strings.Compare(a.String(), b.String()) })
+	return append([]Name{main}, slices.Compact(found)...)
+}
+
+// within reports whether path is dir or below it.
+func within(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
