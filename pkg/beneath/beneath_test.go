@@ -152,6 +152,27 @@ func TestStrangersLinkIsRefused(t *testing.T) {
 	if _, _, err := Open(link, "x"); !errors.Is(err, unix.ELOOP) {
 		t.Errorf("a stranger's link: %v, want ELOOP", err)
 	}
+	planted := filepath.Join(filepath.Dir(base), "up")
+	if err := os.Link(planted, planted+"2"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Open(planted, "x"); !errors.Is(err, unix.ELOOP) {
+		t.Errorf("a link with two names: %v, want ELOOP", err)
+	}
+	absolute := filepath.Join(filepath.Dir(base), "absolute")
+	if err := os.Chmod(filepath.Dir(base), 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Open(absolute, "x"); !errors.Is(err, unix.ELOOP) {
+		t.Errorf("a link in a folder that all may write to: %v, want ELOOP", err)
+	}
+}
+
+func TestOwnLinksAreTrusted(t *testing.T) {
+	mine, shared := unix.Stat_t{Uid: 1000, Nlink: 2}, unix.Stat_t{Uid: 1000, Mode: 0o777}
+	if !trusted(mine, shared, 1000) || trusted(mine, shared, 0) || trusted(mine, shared, 1001) {
+		t.Error("a link is trusted by its owner alone, if that is not root")
+	}
 }
 
 func TestMountBelowIsRefused(t *testing.T) {

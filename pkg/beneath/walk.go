@@ -39,8 +39,8 @@ func step(root int, rel string) (int, error) {
 // maxLinks is the kernel's own limit for one path.
 const maxLinks = 40
 
-// reach opens the folder path. Links on the way are followed if root or we
-// ourselves made them; another user's are ELOOP.
+// reach opens the folder path. Links on the way are followed if only root or
+// we ourselves can have put them there; others are ELOOP.
 func reach(path string) (int, error) {
 	at, err := unix.Open("/", pathFlags, 0)
 	if err != nil {
@@ -92,20 +92,23 @@ func enter(at int, name string) (fd int, target string, err error) {
 		return -1, "", err
 	}
 	defer unix.Close(link)
-	target, err = trusted(link)
+	target, err = read(at, link)
 	return -1, target, err
 }
 
-// trusted reads a link that only root or we ourselves can have made.
-func trusted(link int) (string, error) {
-	var st unix.Stat_t
+// read returns the text of a link in the folder at, if it is to be trusted.
+func read(at, link int) (string, error) {
+	var st, dir unix.Stat_t
 	if err := unix.Fstat(link, &st); err != nil {
 		return "", err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFLNK {
 		return "", unix.ENOTDIR
 	}
-	if st.Uid != 0 && int(st.Uid) != unix.Geteuid() {
+	if err := unix.Fstat(at, &dir); err != nil {
+		return "", err
+	}
+	if !trusted(st, dir, uint32(unix.Geteuid())) {
 		return "", unix.ELOOP
 	}
 	buf := make([]byte, unix.PathMax)
@@ -117,6 +120,16 @@ func trusted(link int) (string, error) {
 		return "", unix.ENAMETOOLONG
 	}
 	return string(buf[:n]), nil
+}
+
+// trusted reports whether nobody but root, or uid for itself, can have put the
+// link into the folder. In a folder that all may write to, a link of root's
+// can be a hard link that somebody made to another one.
+func trusted(link, dir unix.Stat_t, uid uint32) bool {
+	if uid != 0 && link.Uid == uid {
+		return true
+	}
+	return link.Uid == 0 && link.Nlink == 1 && dir.Uid == 0 && dir.Mode&0o002 == 0
 }
 
 func split(path string) []string {

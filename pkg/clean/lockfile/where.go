@@ -2,6 +2,7 @@ package lockfile
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -35,7 +36,7 @@ func (c *cleaner) meant(proven bool) error {
 	case how == residue.Private:
 		return residue.ErrGone
 	case how != "" && !proven:
-		return residue.Errorf(residue.Retry, residue.Other, "%q is another tree outside of the job's sandbox", c.path)
+		return residue.Errorf(residue.Retry, residue.Changed, "%q is another one outside of the job's sandbox", c.path)
 	}
 	return nil
 }
@@ -44,8 +45,10 @@ func (c *cleaner) meant(proven bool) error {
 // gone, if we can see the place where it was.
 func (c *cleaner) absent(proof map[string]string) error {
 	switch how := c.hidden(); {
-	case how == residue.Masked, how == residue.Elsewhere && c.job.Outside:
-		return residue.Errorf(residue.Retry, residue.Permission, "%q can't be seen from here", c.path)
+	case how == residue.Masked && !c.job.Outside:
+		return residue.Errorf(residue.Retry, residue.Permission, "%q is hidden from us by the job's sandbox", c.path)
+	case how == residue.Elsewhere && c.job.Outside:
+		return residue.Errorf(residue.Retry, residue.Changed, "%q is another one outside of the job's sandbox", c.path)
 	}
 	want := proof
 	if want["mount"] == "" {
@@ -65,7 +68,7 @@ func (c *cleaner) absent(proof map[string]string) error {
 	if now.mount == want["mount"] || now.dev == want["dev"] && boot == want["boot"] {
 		return residue.ErrGone
 	}
-	return residue.Errorf(residue.Retry, residue.MountPoint, "the file system that held %q is not mounted", c.path)
+	return residue.Errorf(residue.Retry, residue.Changed, "%q is not there, but neither is the file system that held it", c.path)
 }
 
 // spot is the nearest existing ancestor of a path.
@@ -117,7 +120,10 @@ func failed(err error, format string, args ...any) error {
 	switch {
 	case errors.Is(err, unix.ELOOP):
 		e.Class, e.Reason = residue.Refused, residue.OutsideBase
-	case errors.Is(err, unix.EXDEV), errors.Is(err, unix.EBUSY):
+	case errors.Is(err, unix.EXDEV):
+		e.Reason = residue.MountPoint
+		e.Err = fmt.Errorf("%w (a mount lies between; name it with Within=)", e.Err)
+	case errors.Is(err, unix.EBUSY):
 		e.Reason = residue.MountPoint
 	case errors.Is(err, unix.EROFS):
 		e.Reason = residue.Immutable
