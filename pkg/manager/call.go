@@ -56,7 +56,7 @@ func invocationPath(invocation string) dbus.ObjectPath {
 // wraps the sentinel that it amounts to.
 func failed(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("%s: %w: %w", what, ErrUnreachable, context.Cause(ctx))
+		return fmt.Errorf("%s: %w: %w", what, ErrUnreachable, ctx.Err())
 	}
 	if kind := meaning(err); kind != nil {
 		return fmt.Errorf("%s: %w: %w", what, kind, err)

@@ -88,14 +88,14 @@ func (c *Conn) untilDown(ctx context.Context, what string, path dbus.ObjectPath)
 		case errors.Is(err, ErrNotLoaded), err == nil && u.ended():
 			return nil
 		case ctx.Err() != nil:
-			return fmt.Errorf("%s: %w: %w", what, ErrRunning, context.Cause(ctx))
+			return fmt.Errorf("%s: %w: %w", what, ErrRunning, ctx.Err())
 		case err != nil:
 			return err
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return fmt.Errorf("%s: %w: %w", what, ErrRunning, context.Cause(ctx))
+			return fmt.Errorf("%s: %w: %w", what, ErrRunning, ctx.Err())
 		}
 		pause = min(2*pause, 250*time.Millisecond)
 	}

@@ -36,6 +36,7 @@ type Manager struct {
 	Address string // of the bus it is on
 
 	mu     sync.Mutex
+	conn   *dbus.Conn
 	units  map[string]*Unit
 	calls  []string // methods that would change something, and "LoadUnit"
 	deny   bool
@@ -53,10 +54,25 @@ func New(t testing.TB, units ...Unit) *Manager {
 	return m
 }
 
+// Leave takes the manager off its bus.
+func (m *Manager) Leave(t testing.TB) {
+	t.Helper()
+	m.mu.Lock()
+	conn := m.conn
+	m.mu.Unlock()
+	if _, err := conn.ReleaseName(name); err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+}
+
 // Serve puts the manager on its bus, again after Leave.
-func (m *Manager) Serve(t testing.TB) (leave func()) {
+func (m *Manager) Serve(t testing.TB) {
 	t.Helper()
 	conn := join(t, m.Address)
+	m.mu.Lock()
+	m.conn = conn
+	m.mu.Unlock()
 	exports := []error{
 		conn.Export(managerObject{m}, object, name+".Manager"),
 		conn.ExportSubtree(unitObject{m}, subtree, name+".Unit"),
@@ -70,7 +86,6 @@ func (m *Manager) Serve(t testing.TB) (leave func()) {
 	if _, err := conn.RequestName(name, 0); err != nil {
 		t.Fatal(err)
 	}
-	return func() { conn.Close() }
 }
 
 // Put adds or replaces a unit.
