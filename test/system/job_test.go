@@ -21,6 +21,7 @@ const (
 // place.
 const jobScript = `#!/bin/sh
 name=$1 ending=$2
+echo "$INVOCATION_ID" >"/srv/told/$name.invocation"
 for old in "/var/tmp/$name-tree" "/var/tmp/$name.lock"; do
 	test -e "$old" && echo "$old" >>"/srv/told/$name.dirty"
 done

@@ -37,11 +37,8 @@ func TestWithoutBus(t *testing.T) {
 // its own ledger, its own manager and its own journal.
 func TestUserManager(t *testing.T) {
 	inSuites(t, func(t *testing.T, m *rig.Machine) {
-		m.Shell("useradd -m worker; loginctl enable-linger worker")
+		m.Shell("useradd -m worker; systemctl start user@$(id -u worker).service")
 		uid := m.Shell("id -u worker")
-		m.WaitFor("the user's manager", soon, func() bool {
-			return m.Show("user@"+uid+".service", "ActiveState")["ActiveState"] == "active"
-		})
 		// As the user: the helper is a unit of the user's manager.
 		m.Write("/usr/local/bin/user-job", 0o755, `#!/bin/sh
 systemd-run -q --user --unit=mine-helper sleep infinity

@@ -63,7 +63,7 @@ func TestTransient(t *testing.T) {
 		m.Shell("mkdir -p /var/tmp/passing-tree/sub /var/tmp/other-tree")
 		result := m.Run("systemd-run", "-q", "--wait", "--unit=passing", "-p", "Type=oneshot", "-p", "RemainAfterExit=no",
 			"-p", `ExecStopPost=-/usr/bin/job-cleanup run --step "Path Remove=/var/tmp/%N-tree"`, "sh", "-c", "exit 3")
-		if result.Code != 3 {
+		if result.Code == 0 { // 252 answers 1, 257 the job's own
 			t.Errorf("systemd-run: %v", result)
 		}
 		if m.Exists("/var/tmp/passing-tree") || !m.Exists("/var/tmp/other-tree") {
