@@ -12,7 +12,8 @@ const maxWord = 256
 // neither says anything the result is Unknown.
 //
 // Values are kept as they came, cut to 256 bytes: whoever prints one escapes
-// it.
+// it. They are no proof: a job that can write its unit's EnvironmentFile= can
+// set each of these for its hook, since the manager puts that file last.
 func FromEnv(env Lookup) Outcome {
 	for _, names := range [][3]string{
 		{"SERVICE_RESULT", "EXIT_CODE", "EXIT_STATUS"},

@@ -32,9 +32,12 @@ type Identity struct {
 // Identify tells the job of a caller. What it leaves empty is for the service
 // manager to say. The error is a *UnitNameError.
 //
-// The environment of a stop hook may hold what the job wrote into a file, so
-// there a MONITOR_UNIT is not believed: the manager sets it for handler units
-// alone, and those have no SERVICE_RESULT.
+// A job that can write its unit's EnvironmentFile= can set any variable for
+// its hook, those of the manager too, but it can't unset one and can't choose
+// the cgroup. So a MONITOR_UNIT is not believed where there is a
+// SERVICE_RESULT: handler units have none. The unit is then safe, while the
+// invocation may be a lie about that same unit; who acts with more rights than
+// the job asks the manager for it.
 func Identify(c Caller, f Flags) (Identity, error) {
 	here := ParseCgroup(c.Cgroup)
 	var id Identity

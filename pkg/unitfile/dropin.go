@@ -32,6 +32,8 @@ func (s Search) dropIns(names []Name) ([]string, []Problem) {
 }
 
 // confFiles lists the *.conf files of several directories by file name.
+// Directories that are links are shown by where they lead, as the manager
+// shows them.
 func confFiles(dirs []string) ([]string, []Problem) {
 	found := map[string]string{}
 	var problems []Problem
@@ -39,6 +41,9 @@ func confFiles(dirs []string) ([]string, []Problem) {
 		entries, err := os.ReadDir(dir)
 		if err != nil && !absent(err) {
 			problems = append(problems, unread(dir, err))
+		}
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real
 		}
 		for _, e := range entries {
 			name := e.Name()

@@ -102,6 +102,6 @@ var layouts = []struct {
 	}, {
 		name: "folder of drop-ins is a link", unit: "a.service", id: "a.service", fragment: "lib/a.service",
 		files:   map[string]string{"lib/a.service": "*", "opt/d/1.conf": "*", "etc/a.service.d": "-> ROOT/opt/d"},
-		dropIns: []string{"etc/a.service.d/1.conf"},
+		dropIns: []string{"opt/d/1.conf"},
 	},
 }
