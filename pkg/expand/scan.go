@@ -19,7 +19,9 @@ type scanner struct {
 	env     outcome.Lookup
 	command bool // a word of a command line: $( and $1 are the shell's
 	inner   bool // the default of a variable: no variables in it
-	out     Result
+
+	plain strings.Builder // text of the plan since the last piece
+	out   Result
 }
 
 // run reads to the end.
@@ -28,35 +30,41 @@ func (s *scanner) run() error {
 		var err error
 		switch c := s.in[s.pos]; c {
 		case mask:
-			s.add(Piece{Text: s.in[s.pos+1 : s.pos+2]})
+			s.plain.WriteByte(s.in[s.pos+1])
 			s.pos += 2
 		case '%':
 			err = s.specifier()
 		case '$':
 			err = s.dollar()
 		default:
-			s.add(Piece{Text: s.in[s.pos : s.pos+1]})
+			s.plain.WriteByte(c)
 			s.pos++
 		}
 		if err != nil {
 			return err
 		}
 	}
+	s.flush()
 	return nil
 }
 
-// add appends a piece; what was written joins the written text before it.
-func (s *scanner) add(p Piece) {
-	if s.inner && p.Origin == Written {
+// flush makes a piece of the text that was read since the last one.
+func (s *scanner) flush() {
+	if s.plain.Len() == 0 {
+		return
+	}
+	p := Piece{Text: s.plain.String(), Origin: Written}
+	if s.inner {
 		p.Origin = Default
 	}
-	if n := len(s.out.Pieces); n > 0 && !p.Identity {
-		if last := &s.out.Pieces[n-1]; last.Origin == p.Origin && !last.Identity {
-			last.Text += p.Text
-			return
-		}
-	}
 	s.out.Pieces = append(s.out.Pieces, p)
+	s.plain.Reset()
+}
+
+// add appends pieces that were expanded.
+func (s *scanner) add(pieces ...Piece) {
+	s.flush()
+	s.out.Pieces = append(s.out.Pieces, pieces...)
 }
 
 // specifier reads %c.
@@ -67,7 +75,7 @@ func (s *scanner) specifier() error {
 	c := s.in[s.pos+1]
 	s.pos += 2
 	if c == '%' {
-		s.add(Piece{Text: "%"})
+		s.plain.WriteByte('%')
 		return nil
 	}
 	v, err := s.specs.Expand(c)
@@ -84,7 +92,7 @@ func (s *scanner) dollar() error {
 	rest := s.in[s.pos+1:]
 	switch {
 	case strings.HasPrefix(rest, "$"):
-		s.add(Piece{Text: "$"})
+		s.plain.WriteByte('$')
 		s.pos += 2
 		return nil
 	case strings.HasPrefix(rest, "{"):
@@ -96,7 +104,7 @@ func (s *scanner) dollar() error {
 	if !s.command && rest != "" && strings.IndexByte("(0123456789", rest[0]) >= 0 {
 		return faultf("no shell reads this; write $$ for a dollar sign", "%q is not a variable", "$"+rest[:1])
 	}
-	s.add(Piece{Text: "$"})
+	s.plain.WriteByte('$')
 	s.pos++
 	return nil
 }
@@ -141,9 +149,7 @@ func (s *scanner) value(name, fallback string) error {
 		return err
 	}
 	s.out.Defaulted = true
-	for _, p := range d.out.Pieces {
-		s.add(p)
-	}
+	s.add(d.out.Pieces...)
 	return literal(fmt.Sprintf("the default of variable %q", name), d.out.Text())
 }
 

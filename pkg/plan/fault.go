@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"job-cleanup/pkg/expand"
 	"job-cleanup/pkg/residue"
@@ -22,6 +23,22 @@ func (f *fault) Error() string { return f.text }
 // faultf makes a fault.
 func faultf(hint, format string, args ...any) *fault {
 	return &fault{text: fmt.Sprintf(format, args...), hint: hint}
+}
+
+// report adds a problem to the plan. A file may hold a word of a megabyte; a
+// message need not.
+func (c *compiler) report(p Problem) {
+	p.Text, p.Hint = clip(p.Text), clip(p.Hint)
+	c.plan.Problems = append(c.plan.Problems, p)
+}
+
+// clip shortens a text for people.
+func clip(text string) string {
+	const most = 500
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // problem gives an error a position. The key goes before the text.

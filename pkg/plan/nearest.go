@@ -7,10 +7,10 @@ import (
 )
 
 // nearest returns the candidate that a misspelled word most likely meant, or
-// "" when none is near: a third of the letters may be wrong. Case counts for
-// nothing. The first of equally near ones wins.
+// "" when none is near: a third of the letters may be wrong, four at most. Case
+// counts for nothing. The first of equally near ones wins.
 func nearest(word string, candidates []string) string {
-	best, least := "", max(1, utf8.RuneCountInString(word)/3)+1
+	best, least := "", min(4, max(1, utf8.RuneCountInString(word)/3))+1
 	for _, c := range candidates {
 		if d := distance(strings.ToLower(word), strings.ToLower(c), least-1); d < least {
 			best, least = c, d

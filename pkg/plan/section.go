@@ -56,7 +56,7 @@ func (c *compiler) strange(s unitfile.Section, kind string) {
 	if kind != "" && c.ctx.Registry.Kind(kind) == nil {
 		known = nearest(kind, kindNames(c.ctx.Registry))
 	}
-	c.plan.Problems = append(c.plan.Problems, Problem{
+	c.report(Problem{
 		File: s.File, Line: s.Line, Step: s.Name, Reason: residue.Other,
 		Text: fmt.Sprintf("unknown section [%s]", s.Name),
 		Hint: fmt.Sprintf("did you mean [%s]?", title(known)),

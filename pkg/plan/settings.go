@@ -18,22 +18,23 @@ func (c *compiler) settings(sections []unitfile.Section) {
 	var entries []unitfile.Entry
 	for _, s := range sections {
 		for _, b := range s.Bad {
-			c.plan.Problems = append(c.plan.Problems, badLine(b))
+			c.report(badLine(b))
 		}
 		for _, e := range s.Entries {
 			if _, ok := optionOf(settingKeys, e.Key); !ok {
-				c.plan.Problems = append(c.plan.Problems, unknownKey(e, optionKeys(settingKeys)))
+				c.report(unknownKey(e, optionKeys(settingKeys)))
 			}
-			entries = assign(entries, e)
 		}
+		entries = append(entries, s.Entries...)
 	}
+	entries = effective(entries)
 	for _, o := range settingKeys {
 		e, ok := last(entries, o.Key)
 		if !ok {
 			continue
 		}
 		if err := c.setting(o, e.Value); err != nil {
-			c.plan.Problems = append(c.plan.Problems, c.problem(e, err))
+			c.report(c.problem(e, err))
 		}
 	}
 }
@@ -79,15 +80,18 @@ func limit(text string) (time.Duration, error) {
 	return d, err
 }
 
-// assign adds an entry; an empty one takes back what its key got before.
-func assign(entries []unitfile.Entry, e unitfile.Entry) []unitfile.Entry {
-	if e.Value != "" {
-		return append(entries, e)
+// effective leaves out what an empty assignment takes back, and itself.
+func effective(entries []unitfile.Entry) []unitfile.Entry {
+	reset := map[string]int{} // key → index of its last empty assignment
+	for i, e := range entries {
+		if e.Value == "" {
+			reset[e.Key] = i
+		}
 	}
-	kept := entries[:0:0]
-	for _, old := range entries {
-		if old.Key != e.Key {
-			kept = append(kept, old)
+	var kept []unitfile.Entry
+	for i, e := range entries {
+		if at, ok := reset[e.Key]; !ok || i > at {
+			kept = append(kept, e)
 		}
 	}
 	return kept

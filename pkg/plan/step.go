@@ -26,13 +26,9 @@ type step struct {
 	problems []Problem
 }
 
-// newStep sorts the lines of a section.
+// newStep begins with a section.
 func newStep(s unitfile.Section, kind *residue.Kind, word string) *step {
-	st := &step{section: s, word: word, kind: kind}
-	for _, e := range s.Entries {
-		st.entries = assign(st.entries, e)
-	}
-	return st
+	return &step{section: s, word: word, kind: kind, entries: effective(s.Entries)}
 }
 
 // source is where the section stands.
@@ -70,7 +66,7 @@ func (c *compiler) step(s *step) {
 		if s.kind != nil {
 			p.Kind = s.kind.Name
 		}
-		c.plan.Problems = append(c.plan.Problems, p)
+		c.report(p)
 	}
 }
 
@@ -171,7 +167,7 @@ func (c *compiler) selectors(s *step) []residue.Spec {
 		found[spec.ID] = len(specs)
 		specs = append(specs, spec)
 	}
-	if !selected {
+	if !selected && len(s.problems) == 0 { // else the misspelled key is told already
 		s.refuse(s.here("write "+strings.Join(selectorKeys(s.kind), "= or ")+"=", "step %q selects nothing", s.name))
 	}
 	return specs

@@ -1,11 +1,14 @@
 package plan
 
 import (
+	"errors"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"job-cleanup/pkg/expand"
 	"job-cleanup/pkg/residue"
+	"job-cleanup/pkg/secret"
 )
 
 // value expands the text of a key and checks that it is what its type says.
@@ -86,24 +89,19 @@ func checkSpan(raw, text string) (string, error) {
 	return d.String(), nil
 }
 
+// doubled are slashes that mean one.
+var doubled = regexp.MustCompile("//+")
+
 // checkSecret reads a reference to a secret. The text is not repeated in
 // messages: it may be the secret itself, written by mistake.
 func checkSecret(text string) (string, error) {
-	const hint = "write file:PATH, env:NAME, credential:NAME or stash:NAME"
-	scheme, name, ok := strings.Cut(text, ":")
-	switch {
-	case !ok || name == "":
-		return "", faultf(hint, "a secret is named by reference, never written down")
-	case scheme == "file":
-		path, err := checkPath("", name, false)
-		if err != nil {
-			return "", faultf(hint, "file: needs a clean absolute path")
-		}
-		return "file:" + path, nil
-	case scheme != "env" && scheme != "credential" && scheme != "stash":
-		return "", faultf(hint, "unknown sort of secret reference")
-	case strings.ContainsAny(name, "/ \t"):
-		return "", faultf(hint, "a name with slashes or blanks")
+	if name, ok := strings.CutPrefix(text, secret.File+":/"); ok {
+		text = secret.File + ":" + doubled.ReplaceAllString("/"+name, "/") // a folder may come with a slash at its end
 	}
-	return text, nil
+	ref, err := secret.ParseRef(text)
+	var r *secret.RefError
+	if errors.As(err, &r) {
+		return "", faultf(r.Hint, "%s", r.Problem)
+	}
+	return ref.String(), err
 }

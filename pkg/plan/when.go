@@ -20,7 +20,11 @@ func (c *compiler) when(raw string) ([]string, expand.Use, error) {
 		return nil, use, faultf("write a result word", "no word is left of %q", raw)
 	}
 	for _, w := range words {
-		if err := checkWhen(w); err != nil {
+		err := checkWhen(w)
+		if err != nil && use.Env {
+			err = faultf("set it to words such as failure or timeout", "what %q stands for is no result word", raw)
+		}
+		if err != nil {
 			return nil, use, err
 		}
 	}
