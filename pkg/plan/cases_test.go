@@ -66,7 +66,7 @@ func TestCase18_unknownKeyAndKind(t *testing.T) {
 func TestCase48_prefix(t *testing.T) {
 	for value, want := range map[string]string{
 		"jobs/1": "", "jobs/": "", "jobs/1/": "", "jobs/%i": "", "jobs/${ID}": "", "%t/": "", "jobs/%%i/": "", "jobs/${UNSET:-1}/": "",
-		"%H/": "", "/": "", "jobs/%i*": "",
+		"%H/": "", "/": "", "jobs/%i*": "", "jobs/${DELIM}": "",
 		"jobs/%i/": "jobs/a-1/", "%n:": "my-batch@a-1.service:", "%j_": "batch_", "${ID}-": "run 7-", "jobs/${UNSET:-%p}.": "jobs/my-batch.",
 	} {
 		p := compile(t, "[X-Cleanup.Store]\nAbort="+value+"\n")

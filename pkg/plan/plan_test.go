@@ -52,7 +52,7 @@ func kinds() *residue.Registry {
 // environment is what fixtures see.
 var environment = map[string]string{
 	"ID": "run 7", "STAR": "a*[b]?", "EMPTY": "", "UP": "../etc", "ON": "no",
-	"SLASH": "/", "DOT": ".", "NL": "hush\nhush", "SECRET": "hush", "PUNCT": "--",
+	"SLASH": "/", "DOT": ".", "NL": "hush\nhush", "SECRET": "hush", "PUNCT": "--", "DELIM": "x/",
 }
 
 // look is environment, and more, as a lookup.
