@@ -1,6 +1,7 @@
 # make build    one static binary, build/job-cleanup
 # make test     installs what the tests need (as root, on Debian), then runs everything
 # make demo     the main job for real, in a systemd container
+# make install  the binary and the units, below DESTDIR and PREFIX
 # make lint bench fuzz clean
 
 SHELL       := /bin/bash
@@ -17,10 +18,18 @@ LINT         := $(JOB_CLEANUP_TEST_CACHE)/golangci-lint-$(LINT_VERSION)/golangci
 
 FUZZTIME ?= 20s
 
-.PHONY: build test setup lint gotest bench fuzz demo clean
+PREFIX  ?= /usr
+
+.PHONY: build install test setup lint gotest bench fuzz demo clean
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o build/job-cleanup ./cmd/job-cleanup
+
+install: build
+	install -D -m 0755 build/job-cleanup $(DESTDIR)$(PREFIX)/bin/job-cleanup
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system units/job-cleanup-failure@.service
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/job-cleanup/examples units/examples/*.service
+	install -D -m 0644 packaging/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/job-cleanup.conf
 
 test: setup lint gotest
 

@@ -78,12 +78,13 @@ func TestCase44_armHangs(t *testing.T) {
 		runUnit(m, unit)
 		const ledgers = "/var/lib/job-cleanup/root/" + unit
 		m.Shell("rm /srv/told/hangs.started; mkdir -p " + ledgers + "; mkfifo " + ledgers + "/00000000000000000000000000000001.jsonl")
-		m.Shell(`systemd-run -q --unit=holder sh -c 'touch /srv/told/holding; for f in $(find /var/lib/job-cleanup/root -name "*lock*") ` + ledgers +
-			`; do flock "$f" sleep infinity & done; touch /srv/told/held; wait'`)
-		m.WaitFor("somebody holds the locks", soon, func() bool { return m.Exists("/srv/told/held") })
+		m.Shell("systemd-run -q --unit=holder sh -c 'cd " + ledgers + `; for f in .lock .append; do (exec 9>$f; flock 9; exec sleep infinity) & done; wait'`)
+		m.WaitFor("somebody holds the locks", soon, func() bool {
+			return m.Run("sh", "-c", "cd "+ledgers+"; for f in .lock .append; do ! flock -n $f true || exit 1; done").Code == 0
+		})
 		m.Shell("systemctl start --no-block " + unit)
 		m.WaitFor("the job starts", soon, func() bool { return m.Exists("/srv/told/hangs.started") })
-		settle(m, unit)
+		m.WaitFor("the hook ends", 3*soon, func() bool { return m.Show(unit, "ActiveState")["ActiveState"] == "inactive" })
 		wantVerdict(t, m, unit, "success", "0")
 		if n := len(records(m, unit, journal.Summary)); n != 2 {
 			t.Errorf("%d summaries, want 2: %v", n, said(m, unit))

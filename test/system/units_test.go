@@ -3,6 +3,7 @@ package system_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"job-cleanup/pkg/journal"
@@ -38,6 +39,32 @@ func TestShippedUnitsVerify(t *testing.T) {
 		m.Write("/etc/systemd/system/wrong.service", 0o644, "[Service]\nNoSuchKey=1\nExecStart=/bin/true\n")
 		if r := m.Run("systemd-analyze", "verify", "--man=no", "wrong.service"); r.Stderr == "" {
 			t.Error("verify finds nothing wrong with anything")
+		}
+	})
+}
+
+// TestShippedFolders: the folders that a package makes are as arm makes them.
+func TestShippedFolders(t *testing.T) {
+	const modes = "stat -c '%n %A %U %G' /var/lib/job-cleanup /run/job-cleanup"
+	inSuites(t, func(t *testing.T, m *rig.Machine) {
+		text, err := os.ReadFile("../../packaging/tmpfiles.conf")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Write("/usr/lib/tmpfiles.d/job-cleanup.conf", 0o644, string(text))
+		m.Shell("systemd-tmpfiles --create job-cleanup.conf")
+		packaged := m.Shell(modes)
+		m.Shell("rmdir /var/lib/job-cleanup /run/job-cleanup")
+		install(m, "armed.service", oneshot("ExecStart=/bin/true", steps))
+		runUnit(m, "armed.service")
+		for _, line := range strings.Split(packaged, "\n") {
+			folder, _, _ := strings.Cut(line, " ")
+			if m.Exists(folder) && m.Shell("stat -c '%n %A %U %G' "+folder) != line {
+				t.Errorf("packaged as %q, armed as %q", line, m.Shell("stat -c '%n %A %U %G' "+folder))
+			}
+		}
+		if !m.Exists("/var/lib/job-cleanup") {
+			t.Error("arm made no folder")
 		}
 	})
 }
