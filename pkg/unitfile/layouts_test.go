@@ -91,7 +91,7 @@ var layouts = []struct {
 		dropIns: []string{"etc/al@1.service.d/1.conf", "etc/a@1.service.d/2.conf"},
 	}, {
 		name: "another instance of it", unit: "a@2.service", id: "a@2.service", fragment: "lib/a@.service",
-		files: map[string]string{"lib/a@.service": "*", "etc/al@1.service": "-> ../lib/a@.service", "etc/al@2.service.d/1.conf": "*"},
+		files: map[string]string{"lib/a@.service": "*", "etc/al@1.service": "-> ../lib/a@.service", "etc/al@2.service.d/1.conf": "*", "etc/al@1.service.d/2.conf": "*"},
 	}, {
 		name: "linked from elsewhere", unit: "a.service", id: "a.service", fragment: "etc/a.service",
 		files:   map[string]string{"opt/other.service": "*", "etc/a.service": "-> ../opt/other.service", "etc/other.service.d/1.conf": "*", "etc/a.service.d/2.conf": "*"},

@@ -55,6 +55,7 @@ func TestSandbox(t *testing.T) {
 		{"TemporaryFileSystem=/tmp|BindPaths=/srv/t:/tmp", "/tmp other"},
 		{"TemporaryFileSystem=/var|StateDirectory=a/b c:link", "/var private, /var/lib/a/b other, /var/lib/c other, /var/lib/private/a/b other, /var/lib/private/c other"},
 		{"StateDirectory=a", ""},
+		{"PrivateTmp=yes|BindPaths=/srv/t:/tmp|InaccessiblePaths=/var/tmp", "/tmp other, /var/tmp masked"},
 		{"InaccessiblePaths=/a -/b +/c -+/d", "/a masked, /b masked, /c masked, /d masked"},
 		{"InaccessiblePaths=/a|InaccessiblePaths=", ""},
 		{"ReadWritePaths=/a|ReadOnlyPaths=/b", ""},
