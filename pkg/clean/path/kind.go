@@ -1,0 +1,200 @@
+// Package path removes files, folders and mounts that a job left behind.
+//
+// What may go: only what lies strictly below a base (/tmp, /var/tmp, /run, a
+// folder of the job's own, or one that Within= names) and is no protected
+// folder of the system nor a home. To reach a base, mounts and root's own
+// links are followed; below it nothing is: every component is opened by
+// descriptor, without links, on the same mount. Only folders are ever opened.
+//
+// What counts as the same thing: device, inode and birth time, and in another
+// boot inode, birth time and mount point. What can't be proven so is left
+// alone.
+package path
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"job-cleanup/pkg/residue"
+)
+
+// The residue types.
+const (
+	typePath  = "path"
+	typeMount = "mount"
+)
+
+// Kind is the path kind. Mounts go before paths, so that a tree which holds
+// one can go whole.
+var Kind = &residue.Kind{
+	Name: "path",
+	Doc:  "Removes files and folder trees, and unmounts what the job mounted.",
+	Selectors: []residue.Selector{
+		{
+			Key: "Unmount", Type: typeMount, Value: residue.Path, Phase: residue.Data, Rank: 0,
+			Doc:     "A mount point strictly below a base, named exactly. What is mounted there is unmounted; the folder stays for Remove=. Not mounted any more is no error.",
+			Example: "/run/batch-%i/scratch",
+		},
+		{
+			Key: "Remove", Type: typePath, Value: residue.Glob, Phase: residue.Data, Rank: 1,
+			Doc: "A file, link or folder tree strictly below a base. A link goes itself, never what it points to; links below a base are not followed; what is mounted in a tree stays and is owed. " +
+				"Wildcards are those of glob(7), and match a leading dot only when the pattern writes it. A slash at the end means folders only. A pattern that takes everything in a folder which others use too, such as /tmp/*, is refused.",
+			Example: "/var/tmp/batch-%i",
+		},
+	},
+	Options: []residue.Option{
+		{
+			Key: "Exclude", Value: residue.Glob, Many: true,
+			Doc:     "Never touched, neither itself nor anything below it; the folders above it stay too. Its wildcards match leading dots.",
+			Example: "/var/tmp/batch-%i/keep",
+		},
+		{
+			Key: "Within", Value: residue.Path, Many: true,
+			Doc:     "One more base, never removed itself. Refused for folders of the system and for homes, but not for a folder in a home.",
+			Example: "/srv/batch/scratch",
+		},
+		{
+			Key: "Lazy", Value: residue.Bool, Default: "no",
+			Doc:     "Detach a busy mount (MNT_DETACH); it ends when its last user does. Only for Unmount=.",
+			Example: "yes",
+		},
+	},
+	Open: open,
+}
+
+// cleaner finds and removes what one spec selects.
+type cleaner struct {
+	k       kernel
+	job     residue.Job
+	rules   *rules
+	sort    string // typePath or typeMount
+	pattern pattern
+	base    base
+	exclude []pattern
+	tracked *residue.Residue
+	facts   map[string]string
+	lazy    bool
+	seen    sync.Map // reference to identity
+	probe   probe
+}
+
+// probe lets tests step in where another process could.
+type probe struct {
+	beforeRmdir  func(path string)
+	beforeRemove func(path string)
+}
+
+var (
+	_ residue.Cleaner  = (*cleaner)(nil)
+	_ residue.Preparer = (*cleaner)(nil)
+	_ residue.Prover   = (*cleaner)(nil)
+)
+
+func open(spec residue.Spec, deps residue.Deps) (residue.Cleaner, error) {
+	return newCleaner(spec, deps)
+}
+
+func newCleaner(spec residue.Spec, deps residue.Deps) (*cleaner, error) {
+	c := &cleaner{k: running(), job: deps.Job, tracked: spec.Tracked, facts: spec.Facts, sort: typePath}
+	if spec.Selector == "Unmount" || spec.Tracked != nil && spec.Tracked.Type == typeMount {
+		c.sort = typeMount
+	}
+	var err error
+	if c.lazy, err = yes(spec.Option("Lazy")); err != nil {
+		return nil, refuse(residue.Other, "Lazy=: %w", err)
+	}
+	for _, text := range spec.Options["Exclude"] {
+		p, err := parsePattern(text)
+		if err != nil {
+			return nil, refuse(residue.Other, "Exclude=: %w", err)
+		}
+		c.exclude = append(c.exclude, p)
+	}
+	if c.rules, err = newRules(deps.Job, spec.Options["Within"]); err != nil {
+		return nil, err
+	}
+	if err := c.selects(spec); err != nil {
+		return nil, err
+	}
+	c.base, err = c.rules.admitPattern(c.pattern)
+	return c, err
+}
+
+// selects reads what the spec selects: a pattern, or one exact path.
+func (c *cleaner) selects(spec residue.Spec) (err error) {
+	switch {
+	case spec.Tracked != nil:
+		c.pattern, err = literalPattern(spec.Tracked.Ref)
+	case c.sort == typeMount:
+		c.pattern, err = literalPattern(spec.Value)
+	default:
+		c.pattern, err = parsePattern(spec.Value)
+	}
+	if err != nil {
+		return refuse(residue.Protected, "%w", err)
+	}
+	return nil
+}
+
+// yes reads a Bool; unset is no.
+func yes(text string) (bool, error) {
+	switch text {
+	case "", "no", "false", "off", "0":
+		return false, nil
+	case "yes", "true", "on", "1":
+		return true, nil
+	}
+	return false, fmt.Errorf("%q is neither yes nor no", text)
+}
+
+// excluded reports whether an Exclude= names names, or a folder above it.
+func (c *cleaner) excluded(names []string) bool {
+	for _, p := range c.exclude {
+		if len(p.parts) <= len(names) && p.covers(names, true) {
+			return true
+		}
+	}
+	return false
+}
+
+// grace is how long work may go on after its context ended: enough for a
+// call that is under way, not for a file server that hangs.
+const grace = 2 * time.Second
+
+// within runs work, and comes back soon after the context ends even when a
+// system call hangs.
+func within(ctx context.Context, work func(context.Context) error) error {
+	if err := ended(ctx); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() { done <- work(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(grace)
+	defer late.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-late.C:
+		return residue.Errorf(residue.Retry, residue.Timeout, "the file system does not answer: %w", context.Cause(ctx))
+	}
+}
+
+// ended is the answer when there is no time left, nil while there is.
+func ended(ctx context.Context) error {
+	switch err := ctx.Err(); {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return &residue.Error{Class: residue.Retry, Reason: residue.Deadline, Err: err}
+	default:
+		return &residue.Error{Class: residue.Retry, Reason: residue.Cancelled, Err: err}
+	}
+}
