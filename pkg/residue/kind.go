@@ -17,6 +17,9 @@ type Kind struct {
 	Doc       string // one sentence for the reference page
 	Selectors []Selector
 	Options   []Option
+	// Local says that the residue is on this machine and can be told apart from
+	// what a later invocation made: then arm settles it before the next job.
+	Local bool
 	// Open makes a cleaner for one spec. It checks the safety rules that need
 	// no look at the world and resolves secrets, but sends and reads nothing
 	// else. A broken rule is an *Error of class Refused.
