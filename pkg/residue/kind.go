@@ -32,10 +32,18 @@ type Selector struct {
 	Type    string // residue type, "path"; the noun of track is KIND-TYPE, or KIND where both are the same
 	Value   Value
 	Phase   Phase
-	Rank    int  // order within the phase, from 0
-	NoTrack bool // can't be tracked by a job
+	Rank    int    // order within the phase, from 0
+	NoTrack bool   // can't be tracked by a job
+	Marks   []Mark // what track may be told beside the reference
 	Doc     string
 	Example string
+}
+
+// Mark is a detail of a tracked residue that only the job knows: an upload's
+// id, the process that holds a lock. It goes into the residue's proof.
+type Mark struct {
+	Key string // as an option of track, without the dashes: "upload-id"
+	Doc string
 }
 
 // Option is another key of the kind's section.
