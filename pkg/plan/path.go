@@ -1,10 +1,6 @@
 package plan
 
-import (
-	"strings"
-
-	"job-cleanup/pkg/residue"
-)
+import "strings"
 
 // maxPath is the kernel's limit for one path, its end included.
 const maxPath = 4096
@@ -34,9 +30,6 @@ func checkPath(raw, text string, glob bool) (string, error) {
 			b.WriteByte('/')
 			b.WriteString(part)
 		}
-	}
-	if b.Len() == 0 {
-		return "", &fault{text: "the root folder is never residue", hint: "name a path below it", reason: residue.Protected}
 	}
 	if strings.HasSuffix(text, "/") {
 		b.WriteByte('/')

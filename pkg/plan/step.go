@@ -150,6 +150,9 @@ func (c *compiler) selectors(s *step) []residue.Spec {
 		}
 		selected = true
 		text, use, err := c.settled(sel.Value, e.Value)
+		if err == nil && text == "/" && (sel.Value == residue.Path || sel.Value == residue.Glob) {
+			err = &fault{text: "the root folder is never residue", hint: "name a path below it", reason: residue.Protected}
+		}
 		if err != nil {
 			s.refuse(c.problem(e, err))
 			continue
