@@ -40,9 +40,9 @@ func (l *Ledger) Append(ctx context.Context, records ...Record) error {
 }
 
 func (l *Ledger) normal(records []Record) []Record {
-	all := make([]Record, len(records))
+	all, now := make([]Record, len(records)), l.store.now()
 	for i, r := range records {
-		all[i] = normal(r, l.store)
+		all[i] = normal(r, now)
 	}
 	return all
 }

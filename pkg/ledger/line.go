@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 )
 
 // class is what a line of a ledger turned out to be.
@@ -104,10 +105,10 @@ func known(t Type) bool {
 }
 
 // normal fills in what a caller may leave out of r.
-func normal(r Record, store *Store) Record {
+func normal(r Record, now time.Time) Record {
 	r.Version = version
 	if r.At.IsZero() {
-		r.At = store.now()
+		r.At = now
 	}
 	r.At = r.At.Round(0).UTC()
 	if r.Spec != nil && r.Spec.ID == "" {

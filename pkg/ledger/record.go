@@ -65,6 +65,12 @@ type Job struct {
 	DropIns    []string      `json:"drop_ins,omitempty"`    // paths, in order
 	StartLimit time.Duration `json:"start_limit,omitempty"` // TimeoutStartUSec; 0 means not known or infinite
 	StopLimit  time.Duration `json:"stop_limit,omitempty"`  // TimeoutStopUSec; likewise
+
+	// Armed says that the specs were recorded before the job began; they win
+	// over a plan edited meanwhile. Deferred names the steps that had to wait
+	// for what the job would put into its environment.
+	Armed    bool     `json:"armed,omitempty"`
+	Deferred []string `json:"deferred,omitempty"`
 }
 
 // Ending is how a job ended and when its cleanup ran.
