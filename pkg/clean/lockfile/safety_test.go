@@ -68,29 +68,32 @@ func TestCase15_noLinkIsFollowed(t *testing.T) {
 	}
 }
 
-// TestReplacedInTheInstant puts another file in place after the judgement.
+// TestReplacedInTheInstant puts another file in place after the judgement, one
+// of the same content too.
 func TestReplacedInTheInstant(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "job.lock")
-	write(t, path, "2147483647\n")
-	c := opened(t, path, nil)
-	dir, f, err := c.open(context.Background(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
-	defer f.Close()
-	write(t, path+".new", fmt.Sprintln(os.Getpid()))
-	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatal(err)
-	}
-	if got := verdict(c.unlink(dir, f)); got != isLost {
-		t.Errorf("%s, want %s", got, isLost)
-	}
-	if text, err := os.ReadFile(path); err != nil || string(text) != fmt.Sprintln(os.Getpid()) {
-		t.Errorf("the new holder's file is %q, %v", text, err)
-	}
-	if names, _ := os.ReadDir(filepath.Dir(path)); len(names) != 1 {
-		t.Errorf("something was left beside it: %v", names)
+	for _, text := range []string{fmt.Sprintln(os.Getpid()), "2147483647\n"} {
+		path := filepath.Join(t.TempDir(), "job.lock")
+		write(t, path, "2147483647\n")
+		c := opened(t, path, nil)
+		dir, f, err := c.open(context.Background(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer dir.Close()
+		defer f.Close()
+		write(t, path+".new", text)
+		if err := os.Rename(path+".new", path); err != nil {
+			t.Fatal(err)
+		}
+		if got := verdict(c.unlink(dir, f)); got != isLost {
+			t.Errorf("%s, want %s", got, isLost)
+		}
+		if now, err := os.ReadFile(path); err != nil || string(now) != text {
+			t.Errorf("the new holder's file is %q, %v", now, err)
+		}
+		if names, _ := os.ReadDir(filepath.Dir(path)); len(names) != 1 {
+			t.Errorf("something was left beside it: %v", names)
+		}
 	}
 }
 
