@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"job-cleanup/pkg/engine"
+	"job-cleanup/pkg/journal"
+	"job-cleanup/pkg/ledger"
+	"job-cleanup/pkg/plan"
+	"job-cleanup/pkg/residue"
+	"job-cleanup/pkg/secret"
+)
+
+// armLimit bounds all that arm does: a job waits for it.
+const armLimit = 10 * time.Second
+
+func armVerb() *verb {
+	return &verb{
+		name:  "arm",
+		short: "before the job: write down what will have to go",
+		long: "Records the steps of the plan and what can be known of the unit before the job starts, keeps the secrets " +
+			"the cleanup will need, and removes what earlier invocations of the unit still owe here. " +
+			"Stands first in ExecStartPre=-+. Never takes longer than ten seconds or a third of TimeoutStartSec=, " +
+			"and always exits 0: it never keeps a job from starting.",
+		forgive: true,
+		options: func(fs *pflag.FlagSet, o *options) {
+			whichJob(fs, o)
+			whichSteps(fs, o)
+			whichFolders(fs, o)
+		},
+		run: runArm,
+	}
+}
+
+// runArm does the work aside and returns when its time is over, whatever the
+// work still waits for.
+func runArm(ctx context.Context, p *program, o *options) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, armLimit)
+	defer cancel()
+	ctx, _, stop := p.stoppable(ctx)
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- p.arm(ctx, o) }()
+	select {
+	case err := <-done:
+		return exitDone, err
+	case <-ctx.Done():
+		p.warn("arming took too long; the job starts without it")
+		return exitDone, nil
+	}
+}
+
+func (p *program) arm(ctx context.Context, o *options) error {
+	s, sub, err := p.about(ctx, o, true)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if limit := sub.job.StartLimit; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit/3)
+		defer cancel()
+	}
+	compiled, err := s.compile(sub, true)
+	if err != nil {
+		return err
+	}
+	if err := compiled.Filter(kinds, o.skip, o.only); err != nil {
+		return usagef("say a step's name or a kind", "%v", err)
+	}
+	led, err := s.ledgerOf(sub.job.Job)
+	rec := &recorder{ledger: led, journal: s.journal, job: sub.job.Job}
+	if err != nil {
+		rec.missing(err)
+	}
+	s.settleEarlier(ctx, sub)
+	s.giveFolder(ctx, sub, rec)
+	rec.write(s.armedRecords(ctx, sub, compiled, rec)...)
+	rec.problems(compiled)
+	rec.send(journal.Record{Event: journal.Armed, Count: len(compiled.Specs)})
+	return nil
+}
+
+// armedRecords makes the ledger lines of an armed job.
+func (s *site) armedRecords(ctx context.Context, sub *subject, compiled *plan.Plan, rec *recorder) []ledger.Record {
+	job := sub.job
+	job.Armed, job.MaxJob = true, compiled.Settings.MaxJob
+	for _, problem := range compiled.Problems {
+		if problem.Deferred {
+			job.Deferred = append(job.Deferred, problem.Step)
+		}
+	}
+	records := []ledger.Record{ledger.NewJob(job)}
+	for _, spec := range compiled.Specs {
+		spec = s.keepSecrets(sub, spec, rec)
+		spec.Facts = s.prepare(ctx, sub, spec, rec)
+		records = append(records, ledger.NewSpec(spec))
+	}
+	return records
+}
+
+// prepare asks the spec's kind what can only be learned before the job.
+func (s *site) prepare(ctx context.Context, sub *subject, spec residue.Spec, rec *recorder) map[string]string {
+	kind := kinds.Kind(spec.Kind)
+	if kind == nil {
+		return nil
+	}
+	cleaner, err := kind.Open(spec, s.deps(sub.job.Job, spec, rec))
+	if err != nil {
+		return nil // run will say so, when it counts
+	}
+	preparer, ok := cleaner.(residue.Preparer)
+	if !ok {
+		return nil
+	}
+	facts, err := preparer.Prepare(ctx)
+	if err != nil {
+		return nil
+	}
+	return facts
+}
+
+// keepSecrets stashes what the spec's secret references lead to, and lets them
+// lead to the stash: systemd takes a unit's credentials away before the hook.
+func (s *site) keepSecrets(sub *subject, spec residue.Spec, rec *recorder) residue.Spec {
+	kind := kinds.Kind(spec.Kind)
+	for _, option := range kind.Options {
+		if option.Value != residue.SecretRef || len(spec.Options[option.Key]) == 0 {
+			continue
+		}
+		kept, err := s.keep(sub, spec, spec.Option(option.Key), rec)
+		if err != nil {
+			rec.send(journal.Record{
+				Event: journal.Problem, Step: spec.Name, Source: spec.Source, Kind: spec.Kind,
+				Reason: string(residue.NoCredentials), Detail: err.Error(),
+			})
+			continue
+		}
+		spec.Options = withOption(spec.Options, option.Key, kept)
+	}
+	spec.Identify()
+	return spec
+}
+
+// keep stashes one secret and returns its new reference.
+func (s *site) keep(sub *subject, spec residue.Spec, text string, rec *recorder) (string, error) {
+	ref, err := secret.ParseRef(text)
+	if err != nil || ref.Scheme == secret.Stashed {
+		return text, err
+	}
+	value, err := s.deps(sub.job.Job, spec, rec).Secret(text)
+	if err != nil {
+		return "", err
+	}
+	return s.stash(sub.job.Job).Put(ref, value)
+}
+
+func withOption(options map[string][]string, key, value string) map[string][]string {
+	changed := map[string][]string{}
+	for k, v := range options {
+		changed[k] = v
+	}
+	changed[key] = []string{value}
+	return changed
+}
+
+// giveFolder makes the folder in which a User= job keeps what it tracks.
+func (s *site) giveFolder(ctx context.Context, sub *subject, rec *recorder) {
+	if s.uid != 0 || sub.identity.Unit == "" || sub.rootsOwn() || sub.job.User == nil {
+		return
+	}
+	if err := ledger.Jobs(s.shared).Give(ctx, sub.job.Unit, *sub.job.User); err != nil {
+		rec.missing(err)
+	}
+}
+
+// problems tells what is wrong with a plan, apart from what may be fine later.
+func (r *recorder) problems(p *plan.Plan) {
+	for _, problem := range p.Problems {
+		if problem.Deferred {
+			continue
+		}
+		r.send(journal.Record{
+			Event: journal.Problem, Step: problem.Step, Source: source(problem), Kind: problem.Kind,
+			Reason: string(problem.Reason), Detail: withHint(problem),
+		})
+	}
+}
+
+// settleEarlier removes what earlier invocations of the unit still owe on this
+// machine, so that the job finds a clean place. What was born after the new
+// invocation began is never touched.
+func (s *site) settleEarlier(ctx context.Context, sub *subject) {
+	if sub.identity.Unit == "" || sub.job.CI {
+		return
+	}
+	store := s.storeOf(sub.job.Job)
+	release, err := store.LockUnit(ctx, sub.job.Unit)
+	if err != nil {
+		return // a sweep is at it already
+	}
+	defer release()
+	probe := s.probe(ctx)
+	for entry, err := range store.Ledgers(ctx, sub.job.Unit) {
+		if err != nil || entry.Damaged > 0 || entry.Invocation == sub.job.Invocation {
+			continue
+		}
+		s.settleOne(ctx, store, entry, probe, sub.job.Start)
+	}
+}
+
+// settleOne cleans what one earlier invocation owes here.
+func (s *site) settleOne(ctx context.Context, store *ledger.Store, entry ledger.Entry, probe ledger.Probe, before time.Time) {
+	led, err := store.Ledger(entry.Unit, entry.Invocation)
+	if err != nil {
+		return
+	}
+	state, err := led.Replay(ctx)
+	if err != nil {
+		return
+	}
+	if over, _ := state.Over(probe); !over {
+		return // a CI job under the unit of its runner, say
+	}
+	s.later(ctx, led, state, local(itemsOf(state)), before)
+}
+
+// local keeps the items that may be settled before the next job starts.
+func local(items []engine.Item) []engine.Item {
+	var kept []engine.Item
+	for _, item := range items {
+		if kind := kinds.Kind(item.Spec.Kind); kind != nil && kind.Local {
+			kept = append(kept, item)
+		}
+	}
+	return kept
+}

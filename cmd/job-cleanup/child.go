@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"encoding/gob"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync"
+
+	"job-cleanup/pkg/engine"
+	"job-cleanup/pkg/journal"
+	"job-cleanup/pkg/ledger"
+	"job-cleanup/pkg/residue"
+)
+
+func childVerb() *verb {
+	return &verb{
+		name: "child", hidden: true,
+		short: "what root has done with a job's own rights",
+		long:  "Started by job-cleanup itself; see asjob.go.",
+		run:   runChild,
+	}
+}
+
+func runChild(ctx context.Context, p *program, _ *options) (int, error) {
+	if p.uid == 0 {
+		return 0, errors.New("child is for processes that gave up root")
+	}
+	var o order
+	if err := gob.NewDecoder(p.stdin).Decode(&o); err != nil {
+		return 0, fmt.Errorf("read the order: %w", err)
+	}
+	ctx, drain, stop := p.stoppable(ctx)
+	defer stop()
+	job := o.Job.Job
+	job.Outside, job.Homes, job.Outcome = o.Outside, o.Homes, o.Outcome
+	p.env = o.Env
+	out := &answers{out: p.stdout}
+	s := &site{program: p, opts: &options{}, state: o.State, shared: o.State, journal: out}
+	rec := &childRecorder{recorder: recorder{journal: out, job: job}, out: out, tracked: map[string]bool{}}
+	items := rec.trackedItems(ctx, s)
+	e := &engine.Engine{
+		Kinds:    kinds,
+		Deps:     func(spec residue.Spec) residue.Deps { return s.deps(job, spec, &rec.recorder) },
+		Recorder: rec,
+		Outcome:  o.Outcome,
+		Budget:   engine.Budget{Total: o.Total},
+		DryRun:   o.DryRun,
+	}
+	e.Run(ctx, drain, append(items, o.Items...))
+	rec.settle()
+	return exitDone, nil
+}
+
+// childRecorder answers root, and writes what the job tracked to the job's own
+// ledger.
+type childRecorder struct {
+	recorder
+	out     *answers
+	tracked map[string]bool // specs of the job's ledger
+}
+
+// Record implements engine.Recorder.
+func (r *childRecorder) Record(ev engine.Event) {
+	if r.tracked[ev.Spec.ID] {
+		r.write(ledgerRecords(ev)...)
+	}
+	r.out.event(ev)
+}
+
+// trackedItems lists what the job's own ledger owes.
+func (r *childRecorder) trackedItems(ctx context.Context, s *site) []engine.Item {
+	if !s.given(r.job.Unit) {
+		return nil
+	}
+	own, err := ledger.Jobs(s.shared).Ledger(r.job.Unit, r.job.Invocation)
+	if err != nil {
+		return nil
+	}
+	state, err := own.Replay(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		r.missing(err)
+		return nil
+	}
+	r.ledger = own
+	items := trackable(itemsOf(state))
+	mark(r.tracked, items)
+	return items
+}
+
+// trackable drops what a job may not have tracked: kinds that act on more than
+// the job's own things.
+func trackable(items []engine.Item) []engine.Item {
+	var kept []engine.Item
+	for _, item := range items {
+		kind := kinds.Kind(item.Spec.Kind)
+		if kind == nil {
+			continue
+		}
+		if sel, ok := kind.Selector(item.Spec.Selector); ok && !sel.NoTrack {
+			kept = append(kept, item)
+		}
+	}
+	return kept
+}
+
+// answers writes the process's answers, a line each.
+type answers struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (a *answers) event(ev engine.Event) { _ = a.write(sent(ev)) }
+
+// Send implements journal.Sender: root sends the record.
+func (a *answers) Send(r journal.Record) error { return a.write(answer{Record: &r}) }
+
+func (a *answers) write(what answer) error {
+	line, err := json.Marshal(what)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, err = a.out.Write(append(line, '\n'))
+	return err
+}

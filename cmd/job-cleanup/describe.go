@@ -1,0 +1,253 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"job-cleanup/pkg/expand"
+	"job-cleanup/pkg/manager"
+	"job-cleanup/pkg/residue"
+	"job-cleanup/pkg/unitfile"
+)
+
+// describe fills in what cleaners need to know of the job.
+func (s *site) describe(sub *subject) {
+	job := &sub.job
+	job.Boot, _ = manager.BootID("/")
+	job.Homes = homes(accounts("/etc/passwd"))
+	if sub.unit != nil {
+		job.Sandbox = unitfile.Sandbox(sub.unit, s.expander(sub))
+	}
+	if sub.live != nil {
+		describeLive(sub)
+	}
+	job.User = s.user(sub)
+	job.Bases = s.bases(sub)
+	job.Outside = s.outside(sub)
+}
+
+// expander expands the specifiers of the unit's own keys.
+func (s *site) expander(sub *subject) unitfile.Expand {
+	specs := s.specifiers(sub)
+	return func(text string) (string, error) {
+		result, err := expand.Expand(text, specs, nil)
+		return result.Text(), err
+	}
+}
+
+func describeLive(sub *subject) {
+	job, live := &sub.job, sub.live
+	if live.Invocation == job.Invocation {
+		job.Start = live.Started
+	}
+	job.Fragment, job.DropIns = live.Fragment, live.DropIns
+	if live.TimeoutStart != manager.Infinite {
+		job.StartLimit = live.TimeoutStart
+	}
+	if live.TimeoutStop != manager.Infinite {
+		job.StopLimit = live.TimeoutStop
+	}
+}
+
+// user tells who the job runs as; nil when nobody can say, which gives its
+// words no rights at all.
+func (s *site) user(sub *subject) *residue.Identity {
+	if s.uid != 0 || sub.identity.Unit == "" || sub.job.CI {
+		return s.callerIdentity()
+	}
+	if live := sub.live; live != nil && live.UID != nil && live.GID != nil {
+		id := &residue.Identity{UID: *live.UID, GID: *live.GID, Name: live.User, Dynamic: live.Dynamic}
+		id.Home = homeOf(accounts("/etc/passwd"), id.UID)
+		return id
+	}
+	name, dynamic := s.userName(sub)
+	switch {
+	case name == "" && !dynamic:
+		return &residue.Identity{Name: "root", Home: "/root"}
+	case name == "":
+		return nil
+	}
+	return identityOf(accounts("/etc/passwd"), name)
+}
+
+// userName is what User= of the unit says, and whether its user is dynamic.
+func (s *site) userName(sub *subject) (string, bool) {
+	if sub.live != nil {
+		return sub.live.User, sub.live.Dynamic
+	}
+	if sub.unit == nil {
+		return "", true // no file, no manager: nobody knows
+	}
+	dynamic, _ := parseYes(sub.unit.Last("Service", "DynamicUser"))
+	return sub.unit.Last("Service", "User"), dynamic
+}
+
+func parseYes(text string) (yes, ok bool) {
+	switch strings.ToLower(text) {
+	case "1", "yes", "y", "true", "t", "on":
+		return true, true
+	case "0", "no", "n", "false", "f", "off":
+		return false, true
+	}
+	return false, false
+}
+
+// bases are the folders of the job's own: those the manager made for the unit,
+// or a CI job's workspace.
+func (s *site) bases(sub *subject) []string {
+	if sub.job.CI {
+		return s.workspaces()
+	}
+	var all []string
+	for key, root := range s.managedRoots(sub) {
+		for _, name := range s.managed(sub, key) {
+			if filepath.IsAbs(root) {
+				all = append(all, filepath.Join(root, name))
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// managedRoots is where the manager makes the folders of a unit, by key.
+func (s *site) managedRoots(sub *subject) map[string]string {
+	if sub.job.UserBus {
+		state := s.xdgRoot("XDG_STATE_HOME", ".local/state")
+		return map[string]string{
+			"RuntimeDirectory": s.env["XDG_RUNTIME_DIR"], "StateDirectory": state,
+			"CacheDirectory": s.xdgRoot("XDG_CACHE_HOME", ".cache"), "LogsDirectory": filepath.Join(state, "log"),
+		}
+	}
+	return map[string]string{
+		"RuntimeDirectory": "/run", "StateDirectory": "/var/lib", "CacheDirectory": "/var/cache", "LogsDirectory": "/var/log",
+	}
+}
+
+// managed lists the names in one of these keys: as the manager expanded them,
+// or as the unit's file has them.
+func (s *site) managed(sub *subject, key string) []string {
+	if live := sub.live; live != nil {
+		return map[string][]string{
+			"RuntimeDirectory": live.RuntimeDirectory, "StateDirectory": live.StateDirectory,
+			"CacheDirectory": live.CacheDirectory, "LogsDirectory": live.LogsDirectory,
+		}[key]
+	}
+	if sub.unit == nil {
+		return nil
+	}
+	var names []string
+	for _, value := range sub.unit.Values("Service", key) {
+		for _, word := range strings.Fields(value) {
+			word, _, _ = strings.Cut(word, ":") // a link beside it
+			if name, err := s.expander(sub)(word); err == nil && filepath.IsLocal(name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// xdgRoot is one of the XDG base folders itself.
+func (s *site) xdgRoot(variable, below string) string {
+	if dir := s.xdg(variable, below); dir != "" {
+		return filepath.Dir(dir)
+	}
+	return ""
+}
+
+// workspaces are the folders that CI platforms give to a job.
+func (s *site) workspaces() []string {
+	var all []string
+	for _, name := range []string{"GITHUB_WORKSPACE", "RUNNER_TEMP", "CI_PROJECT_DIR", "WORKSPACE", "WORKSPACE_TMP", "BUILDKITE_BUILD_CHECKOUT_PATH"} {
+		if dir := s.env[name]; filepath.IsAbs(dir) {
+			all = append(all, filepath.Clean(dir))
+		}
+	}
+	return all
+}
+
+// outside reports whether the unit has a sandbox of its own and we do not
+// stand in it: a "+" line, a handler, a sweep, a person's shell. systemd forks
+// a sandboxed process into another mount namespace than its own.
+func (s *site) outside(sub *subject) bool {
+	if len(sub.job.Sandbox) == 0 {
+		return false
+	}
+	if !sub.hook {
+		return true
+	}
+	manager := "1"
+	if sub.job.UserBus {
+		manager = strconv.Itoa(os.Getppid())
+	}
+	ours, err := os.Readlink("/proc/self/ns/mnt")
+	theirs, err2 := os.Readlink("/proc/" + manager + "/ns/mnt")
+	// Who may not look at the manager has not the full rights of a "+" line.
+	return errors.Join(err, err2) == nil && ours == theirs
+}
+
+// account is one line of passwd(5).
+type account struct {
+	name     string
+	uid, gid uint32
+	home     string
+}
+
+// accounts reads a passwd file; a machine without one has none.
+func accounts(path string) []account {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	var all []account
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		f := strings.Split(lines.Text(), ":")
+		if len(f) < 7 {
+			continue
+		}
+		uid, err := strconv.ParseUint(f[2], 10, 32)
+		gid, err2 := strconv.ParseUint(f[3], 10, 32)
+		if errors.Join(err, err2) == nil {
+			all = append(all, account{f[0], uint32(uid), uint32(gid), f[5]})
+		}
+	}
+	return all
+}
+
+// homes lists the folders that are somebody's home.
+func homes(all []account) []string {
+	found := []string{"/root"}
+	for _, a := range all {
+		if filepath.IsAbs(a.home) && filepath.Clean(a.home) != "/" {
+			found = append(found, filepath.Clean(a.home))
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+func homeOf(all []account, uid uint32) string {
+	for _, a := range all {
+		if a.uid == uid {
+			return a.home
+		}
+	}
+	return ""
+}
+
+// identityOf returns the account of a name or number; nil when there is none.
+func identityOf(all []account, name string) *residue.Identity {
+	for _, a := range all {
+		if a.name == name || strconv.FormatUint(uint64(a.uid), 10) == name {
+			return &residue.Identity{UID: a.uid, GID: a.gid, Name: a.name, Home: a.home}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,28 @@
+// Command job-cleanup removes what one job left behind, however that job
+// ended. See the README for how systemd runs it.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	// Room for two: the first stops new work, the second stops us.
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	p := &program{
+		args:    os.Args[1:],
+		env:     takeEnvironment(),
+		stdin:   os.Stdin,
+		stdout:  os.Stdout,
+		stderr:  os.Stderr,
+		signals: signals,
+		uid:     os.Geteuid(),
+		gid:     os.Getegid(),
+		pid:     os.Getpid(),
+	}
+	os.Exit(p.run(context.Background()))
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"job-cleanup/pkg/engine"
+	"job-cleanup/pkg/journal"
+	"job-cleanup/pkg/ledger"
+	"job-cleanup/pkg/plan"
+	"job-cleanup/pkg/residue"
+)
+
+// recordLimit bounds the wait for a ledger that somebody else writes to.
+const recordLimit = 3 * time.Second
+
+// recorder writes each step of a cleanup to the ledger, then to the journal.
+type recorder struct {
+	ledger     *ledger.Ledger // nil when there is nowhere to write, or nothing is to be written
+	journal    journal.Sender
+	job        residue.Job
+	unrecorded sync.Once
+}
+
+var _ engine.Recorder = (*recorder)(nil)
+
+// Record implements engine.Recorder. A step that can't be written to the
+// ledger is told once, as a warning: the cleanup goes on.
+func (r *recorder) Record(ev engine.Event) {
+	r.write(ledgerRecords(ev)...)
+	if rec, ok := journalRecord(r.job, ev); ok {
+		r.send(rec)
+	}
+}
+
+// write adds records to the ledger, if there is one.
+func (r *recorder) write(records ...ledger.Record) {
+	if r.ledger == nil || len(records) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), recordLimit)
+	defer cancel()
+	if err := r.ledger.Append(ctx, records...); err != nil {
+		r.missing(err)
+	}
+}
+
+// missing tells once that the ledger can't be written.
+func (r *recorder) missing(err error) {
+	r.unrecorded.Do(func() {
+		r.send(journal.Record{Event: journal.Unrecorded, Reason: string(residue.Unrecorded), Detail: err.Error()})
+	})
+}
+
+// send completes a record with the job's identity. A journal that does not
+// take it has no other place to go to.
+func (r *recorder) send(rec journal.Record) {
+	rec.Unit, rec.Invocation, rec.Outcome = r.job.Unit, r.job.Invocation, r.job.Outcome
+	_ = r.journal.Send(rec)
+}
+
+// ledgerRecords is what an event means for the ledger.
+func ledgerRecords(ev engine.Event) []ledger.Record {
+	residueID := ""
+	if ev.Residue != nil {
+		residueID = ev.Residue.ID
+	}
+	switch ev.Status {
+	case engine.Found:
+		return foundRecords(ev)
+	case engine.Owed:
+		return []ledger.Record{ledger.Attempt(ev.Spec.ID, residueID, string(ev.Status), ev.Attempt,
+			&residue.Error{Reason: ev.Reason, Err: ev.Err})}
+	case engine.NotRevocable:
+		if ev.Until.After(time.Now()) {
+			attempt := ledger.Attempt(ev.Spec.ID, residueID, string(ev.Status), ev.Attempt,
+				&residue.Error{Reason: ev.Reason, Err: ev.Err})
+			attempt.Until = ev.Until
+			return []ledger.Record{attempt}
+		}
+	}
+	return []ledger.Record{ledger.Closed(ev.Spec.ID, residueID, string(ev.Status), ev.Reason)}
+}
+
+func foundRecords(ev engine.Event) []ledger.Record {
+	var all []ledger.Record
+	for _, r := range ev.Residues {
+		all = append(all, ledger.Found(ev.Spec.ID, r))
+	}
+	if ev.Complete {
+		all = append(all, ledger.Complete(ev.Spec.ID))
+	}
+	return all
+}
+
+// journalRecord is what an event means for the journal; a find is not told.
+func journalRecord(job residue.Job, ev engine.Event) (journal.Record, bool) {
+	if ev.Status == engine.Found && ev.Residue == nil {
+		return journal.Record{}, false
+	}
+	rec := journal.Record{
+		Event:    journal.Event(ev.Status),
+		Step:     ev.Spec.Name,
+		Source:   ev.Spec.Source,
+		Kind:     ev.Spec.Kind,
+		Ref:      ev.Ref(),
+		Reason:   string(ev.Reason),
+		Duration: ev.Duration,
+		Attempt:  ev.Attempt,
+	}
+	if ev.Residue != nil {
+		rec.Type, rec.ResidueID = ev.Residue.Type, ev.Residue.ID
+	}
+	if ev.Err != nil {
+		rec.Detail = ev.Err.Error()
+	}
+	return rec, true
+}
+
+// summary tells how a whole cleanup went.
+func (r *recorder) summary(sum engine.Summary, took time.Duration) {
+	rec := journal.Record{Event: journal.Summary, Duration: took, Counts: map[journal.Event]int{}}
+	for status, n := range sum.Count {
+		rec.Counts[journal.Event(status)] = n
+	}
+	if sum.First != nil {
+		rec.Reason = string(sum.First.Reason)
+	}
+	if !sum.Clean() {
+		rec.Priority = journal.Warning
+	}
+	r.send(rec)
+}
+
+// settle removes the ledger when nothing is owed any more.
+func (r *recorder) settle() {
+	if r.ledger == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), recordLimit)
+	defer cancel()
+	settled, err := r.ledger.Settle(ctx)
+	if err != nil {
+		r.missing(err)
+	}
+	if settled.Aside != "" {
+		r.send(journal.Record{Event: journal.LedgerDamaged, Ref: settled.Aside})
+	}
+}
+
+// refusals tells the steps of a plan that are not taken, and why.
+func (r *recorder) refusals(p *plan.Plan) engine.Summary {
+	sum := engine.Summary{}
+	for _, problem := range p.Problems {
+		rec := journal.Record{
+			Event: journal.Refused, Step: problem.Step, Source: source(problem), Kind: problem.Kind,
+			Reason: string(problem.Reason), Detail: withHint(problem),
+		}
+		if problem.Step == "" {
+			rec.Event = journal.Problem
+		} else {
+			sum.Add(engine.Event{Status: engine.Refused, Reason: problem.Reason, Err: problem})
+		}
+		r.send(rec)
+	}
+	for _, skip := range p.Skips {
+		sum.Add(engine.Event{Status: engine.Skipped, Reason: skip.Reason})
+		r.send(journal.Record{
+			Event: journal.Skipped, Step: skip.Step, Source: skip.Source, Kind: skip.Kind,
+			Ref: skip.Value, Reason: string(skip.Reason), Detail: skip.Text,
+		})
+	}
+	return sum
+}

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"job-cleanup/pkg/engine"
+	"job-cleanup/pkg/expand"
+	"job-cleanup/pkg/ledger"
+	"job-cleanup/pkg/outcome"
+	"job-cleanup/pkg/residue"
+)
+
+func runVerb() *verb {
+	return &verb{
+		name:  "run",
+		args:  "[UNIT]",
+		short: "the hook: clean up now after a job",
+		long: "Removes what a job left behind and writes down what it can't remove now. " +
+			"Stands in ExecStopPost=, where it finds out by itself which job it is for and how that ended. " +
+			"Exits 0 whatever it met, unless strict. May be run again at any time, also twice at once.",
+		max: 1,
+		options: func(fs *pflag.FlagSet, o *options) {
+			whichJob(fs, o)
+			whichSteps(fs, o)
+			fs.StringVar(&o.timeout, "timeout", "", "take at most this `SPAN` instead of TimeoutSec=")
+			fs.BoolVar(&o.strict, "strict", false, "exit 1 when something is owed or refused")
+			fs.BoolVar(&o.force, "force", false, "also while the unit is active")
+			fs.BoolVar(&o.json, "json", false, "print records as JSON lines")
+			whichFolders(fs, o)
+		},
+		run: runRun,
+	}
+}
+
+func runRun(ctx context.Context, p *program, o *options) (int, error) {
+	s, sub, err := p.about(ctx, o, false)
+	if err != nil {
+		return 0, err
+	}
+	defer s.close()
+	if sub.outcome.Result == outcome.ExecCondition {
+		return exitDone, nil // the job never ran: nothing to clean, nothing to say
+	}
+	if sub.busy() && !o.force {
+		p.warn("%s is active: its job may still need what would be removed", sub.job.Unit)
+		p.hint("wait for it to end, or say --force")
+		return exitRefused, nil
+	}
+	return s.cleanup(ctx, sub)
+}
+
+// about opens the site and finds the job, a unit named as argument included.
+func (p *program) about(ctx context.Context, o *options, own bool) (*site, *subject, error) {
+	if len(o.args) > 0 {
+		o.unit = o.args[0]
+	}
+	s, err := p.site(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	sub, err := s.subject(ctx, own)
+	if err != nil {
+		s.close()
+		return nil, nil, err
+	}
+	return s, sub, nil
+}
+
+// busy reports whether the job may still be at work: its unit is active, and
+// we neither are its hook nor speak for one job of a CI runner.
+func (sub *subject) busy() bool {
+	return sub.active() && !sub.job.CI && sub.identity.UnitFrom != "MONITOR_UNIT"
+}
+
+// cleanup does the whole work for one job that is over.
+func (s *site) cleanup(ctx context.Context, sub *subject) (int, error) {
+	began := time.Now()
+	ctx, drain, stop := s.stoppable(ctx)
+	defer stop()
+	own, err := s.ledgerOf(sub.job.Job)
+	if err != nil {
+		s.warn("nothing can be written down: %v", err)
+	}
+	w, err := s.gather(ctx, sub, own)
+	if err != nil {
+		return 0, err
+	}
+	rec := &recorder{ledger: own, journal: s.journal, job: sub.job.Job}
+	if w.empty() {
+		s.nothing(sub)
+		return exitDone, nil
+	}
+	budget, err := s.budget(sub, w)
+	if err != nil {
+		return 0, err
+	}
+	release := s.lockUnit(ctx, sub, budget)
+	defer release()
+	defer s.notifySystemd(budget, w)()
+	sum := s.clean(ctx, drain, sub, w, rec, budget)
+	rec.write(ledger.Ended(ledger.Ending{Outcome: sub.outcome, RunStart: began, RunEnd: time.Now()}))
+	rec.summary(sum, time.Since(began))
+	rec.settle()
+	if (s.opts.strict || w.plan.Settings.Strict) && !sum.Clean() {
+		return exitOwed, nil
+	}
+	return exitDone, nil
+}
+
+// clean records what is owed, then removes it: first what needs the job's own
+// rights, then the rest.
+func (s *site) clean(ctx context.Context, drain <-chan struct{}, sub *subject, w *work, rec *recorder, budget engine.Budget) engine.Summary {
+	sum := rec.refusals(w.plan)
+	rec.write(w.newRecords(sub.job)...)
+	if w.tracked || len(w.lent) > 0 {
+		began := time.Now()
+		sum.Merge(s.asJob(ctx, drain, sub, w.lent, rec, budget.Total/2))
+		budget.Total -= time.Since(began)
+	}
+	e := &engine.Engine{
+		Kinds:    kinds,
+		Deps:     func(spec residue.Spec) residue.Deps { return s.deps(sub.job.Job, spec, rec) },
+		Recorder: rec,
+		Outcome:  sub.outcome,
+		Budget:   budget,
+	}
+	items := w.items
+	if sub.otherInvocation() && !s.opts.force {
+		items = rec.leavePatterns(items, &sum)
+	}
+	sum.Merge(e.Run(ctx, drain, items))
+	return sum
+}
+
+// newRecords are the ledger lines for what is not recorded yet.
+func (w *work) newRecords(job ledger.Job) []ledger.Record {
+	var specs []ledger.Record
+	for _, item := range slices.Concat(w.lent, w.items) {
+		if !w.recorded[item.Spec.ID] {
+			specs = append(specs, ledger.NewSpec(item.Spec))
+		}
+	}
+	if len(specs) == 0 {
+		return nil
+	}
+	return append([]ledger.Record{ledger.NewJob(job)}, specs...)
+}
+
+// empty reports whether there is neither work nor anything to complain about.
+func (w *work) empty() bool {
+	return !w.tracked && len(w.items)+len(w.lent)+len(w.plan.Problems)+len(w.plan.Skips) == 0
+}
+
+// nothing tells a person that there was nothing to do; a hook stays silent
+// about a job that left nothing to be removed by plan.
+func (s *site) nothing(sub *subject) {
+	if sub.hook {
+		return
+	}
+	s.warn("nothing to do for %s: no [X-Cleanup] section, nothing owed", sub.job.Unit)
+	s.hint("add a section to the unit, or say --plan FILE or --step LINE")
+}
+
+// budget is the time this cleanup may take: what the command line or the plan
+// says, else two thirds of what the manager gives the hook.
+func (s *site) budget(sub *subject, w *work) (engine.Budget, error) {
+	if s.opts.timeout != "" {
+		span, err := expand.Span(s.opts.timeout)
+		if err != nil || span <= 0 {
+			return engine.Budget{}, usagef("a time span such as 90s or 5min", "--timeout %q is no time span", s.opts.timeout)
+		}
+		return engine.Budget{Total: span}, nil
+	}
+	switch {
+	case w.plan.Settings.Timeout > 0:
+		return engine.Budget{Total: w.plan.Settings.Timeout}, nil
+	case sub.job.StopLimit > 0 && sub.hook:
+		return engine.Budget{Total: sub.job.StopLimit * 2 / 3}, nil
+	}
+	return engine.Budget{Total: engine.DefaultTotal}, nil
+}
+
+// lockUnit keeps arm and sweep from settling the same unit meanwhile. Who holds
+// the lock for long does not keep us from work that is safe twice at once.
+func (s *site) lockUnit(ctx context.Context, sub *subject, budget engine.Budget) func() {
+	if sub.job.CI || sub.identity.Unit == "" {
+		return func() {}
+	}
+	ctx, cancel := context.WithTimeout(ctx, min(budget.Total/4, 10*time.Second))
+	defer cancel()
+	release, err := s.storeOf(sub.job.Job).LockUnit(ctx, sub.job.Unit)
+	if err != nil {
+		return func() {}
+	}
+	return release
+}
+
+// stoppable turns the first signal into a drain and the second into the end of
+// the context.
+func (p *program) stoppable(ctx context.Context) (context.Context, <-chan struct{}, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	drain := make(chan struct{})
+	go func() {
+		select {
+		case <-p.signals:
+			close(drain)
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-p.signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, drain, cancel
+}
+
+// leavePatterns takes out what is found by name while the unit runs again: it
+// names the new invocation's things too. What was found and recorded stays.
+func (r *recorder) leavePatterns(items []engine.Item, sum *engine.Summary) []engine.Item {
+	var kept []engine.Item
+	for _, item := range items {
+		if item.Resolved || item.Spec.Tracked != nil {
+			kept = append(kept, item)
+			continue
+		}
+		ev := engine.Event{Spec: item.Spec, Status: engine.Owed, Reason: residue.InUse, Err: errRunsAgain}
+		r.Record(ev)
+		sum.Add(ev)
+	}
+	return kept
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"job-cleanup/pkg/journal"
+	"job-cleanup/pkg/ledger"
+	"job-cleanup/pkg/residue"
+)
+
+func statusVerb() *verb {
+	return &verb{
+		name:  "status",
+		args:  "[UNIT]",
+		short: "what is owed now, and why",
+		long: "Lists what the ledgers say is owed: how old, how often tried, the last reason. " +
+			"As root it shows what root's ledgers owe and names the units whose jobs keep one of their own.",
+		max: 1,
+		options: func(fs *pflag.FlagSet, o *options) {
+			fs.BoolVar(&o.json, "json", false, "print one JSON object a line")
+			fs.StringVar(&o.stateDir, "state-dir", "", "read the ledgers below `DIR`")
+		},
+		run: runStatus,
+	}
+}
+
+// debtLine is one thing owed, as status --json prints it.
+type debtLine struct {
+	Unit       string         `json:"unit"`
+	Invocation string         `json:"invocation"`
+	Kind       string         `json:"kind"`
+	Ref        string         `json:"ref"`
+	Since      time.Time      `json:"since,omitzero"`
+	Attempts   int            `json:"attempts"`
+	Reason     residue.Reason `json:"reason,omitempty"`
+	Message    string         `json:"message,omitempty"`
+}
+
+func runStatus(ctx context.Context, p *program, o *options) (int, error) {
+	s, err := p.site(o)
+	if err != nil {
+		return 0, err
+	}
+	defer s.close()
+	unit := ""
+	if len(o.args) > 0 {
+		unit = serviceName(o.args[0])
+	}
+	var lines []debtLine
+	for _, store := range s.stores() {
+		found, err := s.debts(ctx, store, unit)
+		if err != nil {
+			return 0, err
+		}
+		lines = append(lines, found...)
+	}
+	if o.json {
+		return exitDone, p.printJSON(lines)
+	}
+	return exitDone, p.printDebts(lines)
+}
+
+// stores are the ledgers the caller may read.
+func (s *site) stores() []*ledger.Store {
+	if s.uid == 0 {
+		return []*ledger.Store{ledger.Root(s.shared, -1)}
+	}
+	if s.state == "" {
+		return nil
+	}
+	return []*ledger.Store{ledger.Own(s.state)}
+}
+
+// debts lists what a store owes, of one unit or of all.
+func (s *site) debts(ctx context.Context, store *ledger.Store, unit string) ([]debtLine, error) {
+	var lines []debtLine
+	for entry, err := range store.List(ctx) {
+		if err != nil {
+			s.warn("%v", err)
+			continue
+		}
+		if entry.Damaged > 0 || unit != "" && entry.Unit != unit {
+			continue
+		}
+		led, err := store.Ledger(entry.Unit, entry.Invocation)
+		if err != nil {
+			return nil, err
+		}
+		state, err := led.Replay(ctx)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // settled meanwhile
+		}
+		if err != nil {
+			s.warn("%v", err)
+			continue
+		}
+		lines = append(lines, debtLines(state)...)
+	}
+	return lines, nil
+}
+
+func debtLines(state *ledger.State) []debtLine {
+	var lines []debtLine
+	for _, debt := range state.Owed() {
+		line := debtLine{
+			Unit: state.Job.Unit, Invocation: state.Job.Invocation, Kind: debt.Spec.Kind, Ref: debt.Spec.Value,
+			Since: debt.Since, Attempts: debt.Attempts, Reason: debt.Reason, Message: debt.Message,
+		}
+		if debt.Residue != nil {
+			line.Ref = debt.Residue.Ref
+		}
+		lines = append(lines, line)
+	}
+	for range state.Unknown {
+		lines = append(lines, debtLine{
+			Unit: state.Job.Unit, Invocation: state.Job.Invocation, Kind: "unknown",
+			Ref: "a record of another version of job-cleanup",
+		})
+	}
+	return lines
+}
+
+func (p *program) printJSON(lines []debtLine) error {
+	out := json.NewEncoder(p.stdout)
+	for _, line := range lines {
+		if err := out.Encode(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printDebts prints a table; an empty one is one line, so that silence is not
+// taken for an answer.
+func (p *program) printDebts(lines []debtLine) error {
+	if len(lines) == 0 {
+		_, err := fmt.Fprintln(p.stdout, "Nothing is owed.")
+		return err
+	}
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "UNIT\tKIND\tAGE\tTRIED\tREASON\tREF")
+	for _, l := range lines {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", journal.Escape(l.Unit), journal.Escape(l.Kind), age(l.Since),
+			l.Attempts, journal.Escape(string(l.Reason)), journal.Escape(l.Ref))
+	}
+	return table.Flush()
+}
+
+// age is how long ago something was, to the precision people care about.
+func age(since time.Time) string {
+	if since.IsZero() {
+		return "-"
+	}
+	switch d := time.Since(since); {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dmin", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	default:
+		return fmt.Sprintf("%dd", int(d.Hours()/24))
+	}
+}

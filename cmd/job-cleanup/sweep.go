@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"job-cleanup/pkg/engine"
+	"job-cleanup/pkg/ledger"
+	"job-cleanup/pkg/manager"
+	"job-cleanup/pkg/outcome"
+	"job-cleanup/pkg/residue"
+)
+
+func sweepVerb() *verb {
+	return &verb{
+		name:  "sweep",
+		short: "clean up what jobs that are over still owe",
+		long: "Goes through the ledgers of jobs that are certainly over and removes what they still owe: " +
+			"after a power cut, a hook that was cut off, a holder that lived too long. " +
+			"A job that may still run is left alone.",
+		options: func(fs *pflag.FlagSet, o *options) {
+			fs.BoolVar(&o.json, "json", false, "print records as JSON lines")
+			whichFolders(fs, o)
+		},
+		run: runSweep,
+	}
+}
+
+func runSweep(ctx context.Context, p *program, o *options) (int, error) {
+	s, err := p.site(o)
+	if err != nil {
+		return 0, err
+	}
+	defer s.close()
+	ctx, drain, stop := s.stoppable(ctx)
+	defer stop()
+	probe := s.probe(ctx)
+	store := s.storeOf(residue.Job{})
+	failed := false
+	for entry, err := range store.List(ctx) {
+		if stopped(drain) {
+			break
+		}
+		if err == nil && entry.Damaged == 0 {
+			err = s.sweepOne(ctx, store, entry, probe)
+		}
+		if err != nil {
+			s.warn("%s/%s: %v", entry.Unit, entry.Invocation, err)
+			failed = true
+		}
+	}
+	if failed {
+		return exitOwed, nil
+	}
+	return exitDone, nil
+}
+
+func stopped(drain <-chan struct{}) bool {
+	select {
+	case <-drain:
+		return true
+	default:
+		return false
+	}
+}
+
+// sweepOne cleans what one job owes, if that job is over. It holds the unit's
+// lock, so that no new invocation is armed meanwhile, and looks again under it.
+func (s *site) sweepOne(ctx context.Context, store *ledger.Store, entry ledger.Entry, probe ledger.Probe) error {
+	led, err := store.Ledger(entry.Unit, entry.Invocation)
+	if err != nil {
+		return err
+	}
+	release, err := store.LockUnit(ctx, entry.Unit)
+	if errors.Is(err, ledger.ErrBusy) {
+		return nil // somebody is at it
+	}
+	if err != nil {
+		return err
+	}
+	defer release()
+	state, err := led.Replay(ctx)
+	if err != nil {
+		return err
+	}
+	if over, _ := state.Over(probe); !over {
+		return nil
+	}
+	items := itemsOf(state)
+	if s.unitRuns(ctx, state) {
+		items = onlyFound(items) // patterns belong to the invocation that runs now
+	}
+	s.later(ctx, led, state, items, time.Time{})
+	return nil
+}
+
+// unitRuns reports whether the unit of a ledger may be active now, in whatever
+// invocation.
+func (s *site) unitRuns(ctx context.Context, state *ledger.State) bool {
+	if state.Job.Witness != ledger.ByManager {
+		return false
+	}
+	conn, err := s.dial(ctx, state.Job.UserBus)
+	if err != nil {
+		return true
+	}
+	defer conn.Close()
+	life, err := conn.Live(ctx, state.Job.Unit)
+	return err != nil || life.State != manager.Over
+}
+
+// onlyFound keeps what was found and recorded by its own name.
+func onlyFound(items []engine.Item) []engine.Item {
+	var kept []engine.Item
+	for _, item := range items {
+		if item.Resolved || item.Spec.Tracked != nil {
+			kept = append(kept, item)
+		}
+	}
+	return kept
+}
+
+// later cleans items of a job that is over, outside of its hook. Of what is
+// found by name only that is taken which was born before the given time, if
+// there is one.
+func (s *site) later(ctx context.Context, led *ledger.Ledger, state *ledger.State, items []engine.Item, before time.Time) {
+	job := state.Job.Job
+	job.Homes = homes(accounts("/etc/passwd"))
+	job.Outside = len(job.Sandbox) > 0
+	job.End = before
+	job.Outcome = outcome.Outcome{Result: outcome.Lost}
+	if state.Ending != nil {
+		job.Outcome = state.Ending.Outcome
+	}
+	if s.uid == 0 && (job.User == nil || job.User.UID != 0) {
+		items = withoutEnvironment(items)
+	}
+	rec := &recorder{ledger: led, journal: s.journal, job: job}
+	if len(items) > 0 {
+		began := time.Now()
+		e := &engine.Engine{
+			Kinds:    kinds,
+			Deps:     func(spec residue.Spec) residue.Deps { return s.laterDeps(job, spec, rec) },
+			Recorder: rec,
+			Outcome:  job.Outcome,
+		}
+		rec.summary(e.Run(ctx, nil, items), time.Since(began))
+	}
+	rec.settle()
+}
+
+// laterDeps are the dependencies of a pass that has no job's environment.
+func (s *site) laterDeps(job residue.Job, spec residue.Spec, rec *recorder) residue.Deps {
+	deps := s.deps(job, spec, rec)
+	deps.Env = nil
+	return deps
+}
+
+// withoutEnvironment drops what text of a job's environment stands in: root
+// does nothing with it that the job could not do itself.
+func withoutEnvironment(items []engine.Item) []engine.Item {
+	var kept []engine.Item
+	for _, item := range items {
+		if !item.Spec.FromEnv {
+			kept = append(kept, item)
+		}
+	}
+	return kept
+}
+
+// probe is how the ledger looks at the world to tell whether a job is over.
+func (s *site) probe(ctx context.Context) ledger.Probe {
+	p := ledger.Probe{Now: time.Now(), Space: ledger.ProcessSpace(), Start: ledger.ProcessStart}
+	p.Boot, _ = manager.BootID("/")
+	p.Machine, _ = manager.MachineID("/")
+	p.Unit = func(job ledger.Job) (ledger.UnitState, error) {
+		conn, err := s.dial(ctx, job.UserBus)
+		if err != nil {
+			return ledger.UnitState{}, err
+		}
+		defer conn.Close()
+		unit, err := conn.Unit(ctx, job.Unit)
+		if errors.Is(err, manager.ErrNotLoaded) {
+			return ledger.UnitState{Load: "not-found"}, nil
+		}
+		return ledger.UnitState{
+			Load: unit.LoadState, Active: unit.ActiveState, Sub: unit.SubState, Invocation: unit.Invocation,
+		}, err
+	}
+	return p
+}

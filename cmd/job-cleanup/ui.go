@@ -1,0 +1,64 @@
+package main
+
+// All text for people is made here. The house rules:
+//
+//   - Results go to stdout, all else to stderr.
+//   - An error is one line, "job-cleanup: …", lower case, no full stop; what
+//     the user wrote is quoted; a second line "hint: …" says what to do next.
+//   - Nothing is wider than 80 columns unless a name is.
+//   - No colour but on a terminal, none that carries meaning by itself.
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"job-cleanup/pkg/journal"
+)
+
+const width = 80
+
+// failed prints an error and returns the exit code it means.
+func (p *program) failed(v *verb, err error) int {
+	fmt.Fprintf(p.stderr, "job-cleanup: %s\n", journal.Escape(err.Error()))
+	code := exitOwed
+	var usage usageError
+	if errors.As(err, &usage) {
+		code = exitUsage
+		p.hint(usage.hint)
+	}
+	if v != nil && v.forgive {
+		return exitDone
+	}
+	return code
+}
+
+// warn prints something that went wrong without ending the work.
+func (p *program) warn(format string, args ...any) {
+	fmt.Fprintf(p.stderr, "job-cleanup: %s\n", journal.Escape(fmt.Sprintf(format, args...)))
+}
+
+// hint says what to do next.
+func (p *program) hint(text string) {
+	if text != "" {
+		fmt.Fprintf(p.stderr, "hint: %s\n", journal.Escape(text))
+	}
+}
+
+// hang wraps text behind a first prefix, later lines indented as far.
+func hang(prefix, text string) string {
+	var b strings.Builder
+	for paragraph := range strings.SplitSeq(text, "\n") {
+		line := prefix
+		for _, word := range strings.Fields(paragraph) {
+			if len(line)+len(word) > width && strings.TrimSpace(line) != "" {
+				b.WriteString(strings.TrimRight(line, " ") + "\n")
+				line = strings.Repeat(" ", len(prefix))
+			}
+			line += word + " "
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		prefix = strings.Repeat(" ", len(prefix))
+	}
+	return b.String()
+}

@@ -1,0 +1,282 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+
+	"job-cleanup/pkg/clean/all"
+	"job-cleanup/pkg/engine"
+	"job-cleanup/pkg/expand"
+	"job-cleanup/pkg/ledger"
+	"job-cleanup/pkg/manager"
+	"job-cleanup/pkg/plan"
+	"job-cleanup/pkg/residue"
+	"job-cleanup/pkg/unitfile"
+)
+
+// kinds are the kinds of residue this program knows.
+var kinds = all.Kinds()
+
+// work is what one cleanup has to do.
+type work struct {
+	items    []engine.Item   // with our own rights
+	tracked  bool            // the job has a ledger of its own, which only a process with its rights may open
+	lent     []engine.Item   // only with the job's rights: text of its environment stands in them
+	recorded map[string]bool // specs that our ledger has already, by id
+	plan     *plan.Plan      // what was compiled now: its problems, skips and settings
+}
+
+// gather puts together what is owed: what arm recorded, what the plan says
+// beyond that, and what our own ledger has from an earlier try.
+func (s *site) gather(ctx context.Context, sub *subject, own *ledger.Ledger) (*work, error) {
+	armed, err := s.armed(ctx, sub)
+	if err != nil {
+		s.warn("what was armed can't be read: %v", err)
+	}
+	if armed != nil {
+		sub.adopt(armed.Job)
+	}
+	compiled, err := s.compile(sub, false)
+	if err != nil {
+		return nil, err
+	}
+	w := &work{plan: compiled, recorded: map[string]bool{}}
+	items := itemsOf(armed)
+	if armed != nil && armed.Job.Armed {
+		w.plan = deferred(compiled, armed.Job.Deferred)
+	}
+	if s.uid != 0 && own != nil {
+		if state, err := own.Replay(ctx); err == nil {
+			items = merge(itemsOf(state), items, w.recorded)
+		}
+	} else {
+		mark(w.recorded, items)
+	}
+	items, err = s.choose(w, items)
+	if err != nil {
+		return nil, err
+	}
+	w.divide(s, sub, items)
+	w.tracked = s.uid == 0 && !sub.rootsOwn() && s.hasJobLedger(sub)
+	return w, nil
+}
+
+// armed reads root's ledger of the job; nil when there is none, or when it is
+// not for us to read.
+func (s *site) armed(ctx context.Context, sub *subject) (*ledger.State, error) {
+	if s.uid != 0 && (s.shared == s.state || sub.job.UserBus) {
+		return nil, nil // a user's own store has no part of root's
+	}
+	l, err := ledger.Root(s.shared, -1).Ledger(sub.job.Unit, sub.job.Invocation)
+	if err != nil {
+		return nil, err
+	}
+	state, err := l.Replay(ctx)
+	if errors.Is(err, fs.ErrNotExist) || s.uid != 0 && errors.Is(err, fs.ErrPermission) {
+		return nil, nil
+	}
+	return state, err
+}
+
+// adopt takes over what arm recorded about the job: it could ask more than a
+// hook in a sandbox can, and before the job could change anything.
+func (sub *subject) adopt(job ledger.Job) {
+	outside, homes := sub.job.Outside, sub.job.Homes
+	user, ending := sub.job.User, sub.outcome
+	sub.job = job
+	sub.job.Outside, sub.job.Homes, sub.job.Outcome = outside, homes, ending
+	if sub.job.User == nil {
+		sub.job.User = user
+	}
+}
+
+// compile reads and compiles the plan: the unit's sections, or those of
+// --plan, and the steps of the command line.
+func (s *site) compile(sub *subject, early bool) (*plan.Plan, error) {
+	sections, problems, err := s.sections(sub)
+	if err != nil {
+		return nil, err
+	}
+	compiled := plan.Compile(sections, plan.Context{
+		Registry: kinds, Specifiers: s.specifiers(sub), Env: s.env.lookup, Early: early,
+	})
+	for _, p := range problems {
+		compiled.Problems = append(compiled.Problems, plan.Problem{
+			File: p.File, Line: p.Line, Text: p.Text, Hint: p.Hint, Reason: residue.Other,
+		})
+	}
+	return compiled, nil
+}
+
+func (s *site) sections(sub *subject) ([]unitfile.Section, []unitfile.Problem, error) {
+	var sections []unitfile.Section
+	var problems []unitfile.Problem
+	switch {
+	case s.opts.plan != "":
+		text, err := os.ReadFile(s.opts.plan)
+		if err != nil {
+			return nil, nil, usagef("--plan takes a file of [X-Cleanup.KIND] sections", "read plan: %v", err)
+		}
+		sections, problems = unitfile.Parse(s.opts.plan, text)
+	case sub.unit != nil:
+		sections, problems = sub.unit.Cleanup(), sub.unit.Problems
+	}
+	for _, text := range s.opts.steps {
+		step, err := plan.ParseStep(text)
+		if err != nil {
+			return nil, nil, stepError(err)
+		}
+		sections = append(sections, step)
+	}
+	return sections, problems, nil
+}
+
+func stepError(err error) error {
+	var p plan.Problem
+	if errors.As(err, &p) {
+		return usagef(p.Hint, "%v", p)
+	}
+	return err
+}
+
+// specifiers are what %i and the like mean for the job.
+func (s *site) specifiers(sub *subject) expand.Specifiers {
+	unit := sub.identity.Unit
+	specs := expand.ForSystem(unit)
+	if sub.job.UserBus || s.uid != 0 && unit == "" {
+		specs = expand.ForUser(unit, s.env["USER"], uint32(s.uid), s.env["HOME"], s.env.lookup)
+	}
+	specs.Host, _ = os.Hostname()
+	specs.MachineID, _ = manager.MachineID("/")
+	specs.BootID = sub.job.Boot
+	return specs
+}
+
+// deferred keeps of a plan what had to wait when the job was armed. All else
+// was recorded then, and that counts.
+func deferred(p *plan.Plan, steps []string) *plan.Plan {
+	kept := &plan.Plan{Settings: p.Settings}
+	for _, spec := range p.Specs {
+		if slices.Contains(steps, spec.Name) {
+			kept.Specs = append(kept.Specs, spec)
+		}
+	}
+	for _, skip := range p.Skips {
+		if slices.Contains(steps, skip.Step) {
+			kept.Skips = append(kept.Skips, skip)
+		}
+	}
+	for _, problem := range p.Problems {
+		if problem.Step == "" || slices.Contains(steps, problem.Step) {
+			kept.Problems = append(kept.Problems, problem)
+		}
+	}
+	return kept
+}
+
+// choose applies --skip and --only to all specs, recorded ones too, and
+// returns the items that are left.
+func (s *site) choose(w *work, items []engine.Item) ([]engine.Item, error) {
+	known := map[string]engine.Item{}
+	var specs []residue.Spec
+	for _, item := range items {
+		known[item.Spec.ID] = item
+		specs = append(specs, item.Spec)
+	}
+	for _, spec := range w.plan.Specs {
+		if _, twice := known[spec.ID]; !twice {
+			known[spec.ID] = engine.Item{Spec: spec}
+			specs = append(specs, spec)
+		}
+	}
+	w.plan.Specs = specs
+	if err := w.plan.Filter(kinds, s.opts.skip, s.opts.only); err != nil {
+		return nil, usagef("say a step's name or a kind", "%v", err)
+	}
+	var chosen []engine.Item
+	for _, spec := range w.plan.Specs {
+		chosen = append(chosen, known[spec.ID])
+	}
+	return chosen, nil
+}
+
+// divide tells apart what needs the job's own rights. As root, for a unit with
+// a user of its own, text from the environment is that user's word, no more.
+func (w *work) divide(s *site, sub *subject, items []engine.Item) {
+	for _, item := range items {
+		if s.uid == 0 && item.Spec.FromEnv && !sub.rootsOwn() {
+			w.lent = append(w.lent, item)
+		} else {
+			w.items = append(w.items, item)
+		}
+	}
+}
+
+// rootsOwn reports whether the job certainly runs as root, so that what it says
+// may be done with root's rights.
+func (sub *subject) rootsOwn() bool {
+	return sub.job.User != nil && sub.job.User.UID == 0
+}
+
+// itemsOf lists what a ledger says is owed.
+func itemsOf(state *ledger.State) []engine.Item {
+	if state == nil {
+		return nil
+	}
+	var items []engine.Item
+	at := map[string]int{}
+	for _, debt := range state.Owed() {
+		i, ok := at[debt.Spec.ID]
+		if !ok {
+			i = len(items)
+			at[debt.Spec.ID] = i
+			items = append(items, engine.Item{Spec: debt.Spec, Resolved: true, Attempts: map[string]int{}})
+		}
+		if debt.Residue == nil {
+			items[i].Resolved = false
+			items[i].Attempts[debt.Spec.ID] = debt.Attempts
+		} else {
+			items[i].Found = append(items[i].Found, *debt.Residue)
+			items[i].Attempts[debt.Residue.ID] = debt.Attempts
+		}
+	}
+	return items
+}
+
+// merge adds to the items of our own ledger those of root's that it lacks.
+func merge(own, more []engine.Item, recorded map[string]bool) []engine.Item {
+	mark(recorded, own)
+	for _, item := range more {
+		if !recorded[item.Spec.ID] {
+			own = append(own, item)
+		}
+	}
+	return own
+}
+
+func mark(recorded map[string]bool, items []engine.Item) {
+	for _, item := range items {
+		recorded[item.Spec.ID] = true
+	}
+}
+
+// source is a problem's position as records show it.
+func source(p plan.Problem) string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return p.File + ":" + strconv.Itoa(p.Line)
+}
+
+// withHint is a problem's text and what to do about it.
+func withHint(p plan.Problem) string {
+	if p.Hint == "" {
+		return p.Text
+	}
+	return fmt.Sprintf("%s (%s)", p.Text, p.Hint)
+}

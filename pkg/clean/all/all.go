@@ -1,0 +1,21 @@
+// Package all lists the kinds of residue that job-cleanup knows. A new kind is
+// one folder beside this one and one line here.
+package all
+
+import (
+	"job-cleanup/pkg/clean/command"
+	"job-cleanup/pkg/clean/lockfile"
+	"job-cleanup/pkg/clean/path"
+	"job-cleanup/pkg/clean/unit"
+	"job-cleanup/pkg/residue"
+)
+
+// Kinds returns a registry of every kind.
+func Kinds() *residue.Registry {
+	return residue.NewRegistry(
+		path.Kind,
+		lockfile.Kind,
+		command.Kind,
+		unit.Kind,
+	)
+}
