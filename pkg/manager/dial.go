@@ -81,12 +81,7 @@ func dialBus(ctx context.Context, address string) (*Conn, error) {
 	if err != nil {
 		return nil, unreachable(ctx, address, err)
 	}
-	conn := &Conn{bus: bus}
-	if err := conn.call(ctx, managerPath, "org.freedesktop.DBus.Peer.Ping").Err; err != nil {
-		conn.Close()
-		return nil, unreachable(ctx, address, err)
-	}
-	return conn, nil
+	return (&Conn{bus: bus}).greeted(ctx, address)
 }
 
 func dialPrivate(ctx context.Context, path string) (*Conn, error) {
@@ -96,7 +91,37 @@ func dialPrivate(ctx context.Context, path string) (*Conn, error) {
 	if err != nil {
 		return nil, unreachable(ctx, address, err)
 	}
-	return &Conn{bus: bus}, nil
+	return (&Conn{bus: bus}).greeted(ctx, address)
+}
+
+const ping = "org.freedesktop.DBus.Peer.Ping"
+
+// greeted makes sure that the manager answers.
+//
+// It asks more than once. A manager that reads our first message together
+// with the end of the authentication leaves it in its buffer until more
+// arrives (seen on its own socket with systemd 257, in about half of the
+// tries).
+func (c *Conn) greeted(ctx context.Context, address string) (*Conn, error) {
+	answers := make(chan *dbus.Call, 16)
+	wait := 5 * time.Millisecond
+	for range cap(answers) {
+		c.bus.Object(managerName, managerPath).GoWithContext(ctx, ping, dbus.FlagNoAutoStart, answers)
+		patience := time.NewTimer(wait)
+		select {
+		case answer := <-answers:
+			patience.Stop()
+			if answer.Err != nil {
+				c.Close()
+				return nil, unreachable(ctx, address, answer.Err)
+			}
+			return c, nil
+		case <-patience.C:
+			wait *= 2
+		}
+	}
+	c.Close()
+	return nil, unreachable(ctx, address, context.DeadlineExceeded)
 }
 
 // open connects and authenticates. The library's steps take no context, so
