@@ -33,7 +33,8 @@ type Subject struct {
 
 	// Spec selects the residue that Make returned. Only Selector, Value and
 	// Options have to be set, the rest comes from the kind's table. By default
-	// it is the kind's first selector with ref as its value.
+	// it is the kind's first selector with ref as its value. The suite also
+	// calls it with an empty ref, to learn the selector.
 	Spec func(ref string) residue.Spec
 
 	// Deps makes fresh dependencies, as a new process would have them. Unset

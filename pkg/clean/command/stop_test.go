@@ -130,6 +130,7 @@ func TestStoppedWithItsDescendants(t *testing.T) {
 			for pid, start := range before {
 				if start == "" || !gone(pid, start) {
 					t.Errorf("process %d that began at %q lives", pid, start)
+					_ = syscall.Kill(pid, syscall.SIGKILL)
 				}
 			}
 		})

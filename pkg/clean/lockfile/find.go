@@ -37,18 +37,24 @@ func (c *cleaner) Find(ctx context.Context) ([]residue.Residue, error) {
 	if identified(proof) {
 		return []residue.Residue{*c.spec.Tracked}, nil
 	}
-	return c.found(f, h)
+	return c.found(f, h, proof)
 }
 
-// found is the residue for a file that was judged.
-func (c *cleaner) found(f *file, h holder) ([]residue.Residue, error) {
+// found is the residue for a file that was judged. A holder that was recorded
+// before there was a file stays on record.
+func (c *cleaner) found(f *file, h holder, recorded map[string]string) ([]residue.Residue, error) {
 	boot, err := c.machine.boot()
 	if err != nil {
 		return nil, failed(err, "read the boot id")
 	}
 	r := residue.Residue{Type: "lockfile", Ref: c.path, Proof: f.proof(boot)}
+	for _, key := range []string{"pid", "start", "pid-boot"} {
+		if v := recorded[key]; v != "" {
+			r.Proof[key] = v
+		}
+	}
 	if h.pid != 0 {
-		r.Proof["holder"] = strconv.Itoa(h.pid) // for people: only what Prove saw is evidence
+		r.Proof["holder"] = strconv.Itoa(h.pid) // for people
 	}
 	r.Identify()
 	return []residue.Residue{r}, nil

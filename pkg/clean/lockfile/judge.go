@@ -90,7 +90,10 @@ func (c *cleaner) judge(f *file, proof map[string]string) (holder, error) {
 	if err := c.local(f, h); err != nil {
 		return h, err
 	}
-	return h, c.machine.dead(h.known(recorded, f.untouched(proof)))
+	if f.untouched(proof) {
+		h = h.known(recorded, proof["boot"])
+	}
+	return h, c.machine.dead(h)
 }
 
 // parse reads the holder that the file names.
@@ -116,9 +119,9 @@ func (c *cleaner) local(f *file, h holder) error {
 	return nil
 }
 
-// holderOf is the holder that Prove recorded.
+// holderOf is the holder that Prove recorded or the job named.
 func holderOf(proof map[string]string) holder {
-	h := holder{boot: proof["boot"]}
+	h := holder{boot: proof["pid-boot"]}
 	h.pid, _ = processID(proof["pid"])
 	var err error
 	h.start, err = strconv.ParseUint(proof["start"], 10, 64)
@@ -126,14 +129,11 @@ func holderOf(proof map[string]string) holder {
 	return h
 }
 
-// known adds what was recorded about the same process. A file that was not
-// written since was written by a process of that boot or an earlier one.
-func (h holder) known(recorded holder, untouched bool) holder {
-	if !untouched {
-		return h
-	}
+// known adds what was recorded about the holder of a file that was not written
+// since: a process of the boot it was seen in, or of an earlier one.
+func (h holder) known(recorded holder, seen string) holder {
 	if h.boot == "" {
-		h.boot = recorded.boot
+		h.boot = seen
 	}
 	if h.pid == recorded.pid && recorded.exact {
 		h.start, h.exact = recorded.start, true

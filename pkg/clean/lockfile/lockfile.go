@@ -14,7 +14,6 @@ package lockfile
 
 import (
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"job-cleanup/pkg/beneath"
@@ -23,16 +22,19 @@ import (
 
 // Kind cleans lock files. Its proof of a residue has dev, ino, btime and mtime
 // (nanoseconds) of the file, the sha256 of its content, the boot it was seen
-// in and the mount it lies on; holder, the process id that was judged; and pid
-// and start (clock ticks since boot) of a holder that Prove saw.
+// in and the mount it lies on; holder, the process id that was judged; and pid,
+// start (clock ticks since boot) and pid-boot of a holder that Prove saw or the
+// job named.
 var Kind = &residue.Kind{
-	Name: "lockfile",
-	Doc:  "Removes a lock file whose holder is provably dead.",
+	Name:  "lockfile",
+	Doc:   "Removes a lock file whose holder is provably dead.",
+	Local: true,
 	Selectors: []residue.Selector{{
 		Key: "Remove", Type: "lockfile", Value: residue.Path, Phase: residue.Locks, Rank: 2,
 		Doc: "The lock file: a regular file of at most 64 KiB, or a symbolic link whose text names the holder. " +
 			"It must lie below /run, /tmp, /var/tmp, a folder of the job's own or Within=.",
 		Example: "/run/lock/batch-%i.lock",
+		Marks:   []residue.Mark{{Key: "pid", Doc: "The process that holds the lock, where the file does not say it."}},
 	}},
 	Options: []residue.Option{{
 		Key: "Holder", Value: residue.String, Default: string(auto),
@@ -45,10 +47,6 @@ var Kind = &residue.Kind{
 		Key: "Within", Value: residue.Path, Many: true,
 		Doc:     "A further folder that lock files may be removed below.",
 		Example: "/srv/batch/locks",
-	}, {
-		Key: "PID", Value: residue.Number,
-		Doc:     "Only for track: the holder, where the file does not say it or says another one.",
-		Example: "4711",
 	}},
 	Open: open,
 }
@@ -118,18 +116,15 @@ func (c *cleaner) place() error {
 	return nil
 }
 
-// named is the process of PID=, 0 when none was given.
+// named is the process that the job named as the holder, 0 for none.
 func (c *cleaner) named() (int, error) {
-	text := c.spec.Option("PID")
-	if text == "" {
+	if c.spec.Tracked == nil || c.spec.Tracked.Proof["pid"] == "" {
 		return 0, nil
 	}
-	if c.spec.Tracked == nil {
-		return 0, residue.Errorf(residue.Refused, residue.Other, "PID= is for track only: a plan does not know it")
+	text := c.spec.Tracked.Proof["pid"]
+	id, ok := processID(text)
+	if !ok {
+		return 0, residue.Errorf(residue.Refused, residue.Other, "pid %q is no process id", text)
 	}
-	id, err := strconv.ParseInt(text, 10, 32)
-	if err != nil || id <= 0 {
-		return 0, residue.Errorf(residue.Refused, residue.Other, "PID=%q is no process id", text)
-	}
-	return int(id), nil
+	return id, nil
 }

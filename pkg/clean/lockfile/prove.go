@@ -48,9 +48,9 @@ func (c *cleaner) prove(r *residue.Residue, h holder, boot string) {
 		return
 	}
 	if r.Proof == nil {
-		r.Proof = map[string]string{"boot": boot}
+		r.Proof = map[string]string{}
 	}
-	r.Proof["pid"] = strconv.Itoa(h.pid)
+	r.Proof["pid"], r.Proof["pid-boot"] = strconv.Itoa(h.pid), boot
 	if began, err := c.machine.start(h.pid); err == nil {
 		r.Proof["start"] = strconv.FormatUint(began, 10)
 	}

@@ -28,14 +28,13 @@ func sleeper(t *testing.T) (pid int, end func()) {
 	return cmd.Process.Pid, end
 }
 
-// track records the lock file at path as a job would.
-func track(t *testing.T, path string, options map[string][]string) residue.Spec {
+// track records the lock file at path as a job would; marks may be nil.
+func track(t *testing.T, path string, marks map[string]string) residue.Spec {
 	t.Helper()
-	if options == nil {
-		options = map[string][]string{}
+	spec := residue.Spec{
+		Options: map[string][]string{"Within": {filepath.Dir(path)}},
+		Tracked: &residue.Residue{Type: "lockfile", Ref: path, Proof: marks},
 	}
-	options["Within"] = []string{filepath.Dir(path)}
-	spec := residue.Spec{Options: options, Tracked: &residue.Residue{Type: "lockfile", Ref: path}}
 	c, err := Kind.Open(spec, residue.Deps{})
 	if err != nil {
 		t.Fatal(err)
@@ -80,18 +79,22 @@ func TestTrackedHolder(t *testing.T) {
 
 // TestTrackedHolderReused gives the recorded id to another process.
 func TestTrackedHolderReused(t *testing.T) {
-	tests := []struct{ name, key, value, want string }{
-		{"the same", "", "", isInUse},
-		{"another start", "start", "1", isRemoved},
-		{"another boot", "boot", "00112233445566778899aabbccddeeff", isRemoved},
+	tests := []struct {
+		name        string
+		keys        []string
+		value, want string
+	}{
+		{"the same", nil, "", isInUse},
+		{"another start", []string{"start"}, "1", isRemoved},
+		{"another boot", []string{"boot", "pid-boot"}, "00112233445566778899aabbccddeeff", isRemoved},
 	}
 	for _, tt := range tests {
 		path := filepath.Join(t.TempDir(), "job.lock")
 		write(t, path, fmt.Sprintln(os.Getpid()))
 		spec := track(t, path, nil)
 		spec.Tracked.Proof = maps.Clone(spec.Tracked.Proof)
-		if tt.key != "" {
-			spec.Tracked.Proof[tt.key] = tt.value
+		for _, key := range tt.keys {
+			spec.Tracked.Proof[key] = tt.value
 		}
 		if got := verdict(clean(t, reopened(t, spec))); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
@@ -134,13 +137,38 @@ func TestTrackedWithPID(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "job.lock")
 	write(t, path, "batch\n") // names nobody
 	pid, end := sleeper(t)
-	spec := track(t, path, map[string][]string{"PID": {strconv.Itoa(pid)}})
+	spec := track(t, path, map[string]string{"pid": strconv.Itoa(pid)})
 	if got := verdict(clean(t, reopened(t, spec))); got != isInUse {
 		t.Errorf("the named holder lives: %s", got)
 	}
 	end()
 	if got := verdict(clean(t, reopened(t, spec))); got != isRemoved {
 		t.Errorf("the named holder is dead: %s", got)
+	}
+}
+
+// TestTrackedWithPIDBeforeItExists is an intent whose holder is known.
+func TestTrackedWithPIDBeforeItExists(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "job.lock")
+	pid, end := sleeper(t)
+	spec := track(t, path, map[string]string{"pid": strconv.Itoa(pid)})
+	write(t, path, "batch\n")
+	if got := verdict(clean(t, reopened(t, spec))); got != isInUse {
+		t.Errorf("the named holder lives: %s", got)
+	}
+	end()
+	if got := verdict(clean(t, reopened(t, spec))); got != isRemoved {
+		t.Errorf("the named holder is dead: %s", got)
+	}
+}
+
+func TestTrackedWithNoProcess(t *testing.T) {
+	for _, pid := range []string{"0", "-1", "x", "99999999999"} {
+		spec := residue.Spec{Tracked: &residue.Residue{Ref: "/run/x.lock", Proof: map[string]string{"pid": pid}}}
+		_, err := Kind.Open(spec, residue.Deps{})
+		if e := residue.AsError(err); e == nil || e.Class != residue.Refused {
+			t.Errorf("pid %q: %v, want refused", pid, err)
+		}
 	}
 }
 
