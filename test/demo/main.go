@@ -28,6 +28,7 @@ Remove=/var/tmp/%N-work
 
 [X-Cleanup.Lockfile]
 Remove=/var/tmp/%N.lock
+Holder=flock
 
 [X-Cleanup.Unit]
 Stop=%N-helper.service

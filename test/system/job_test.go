@@ -43,6 +43,7 @@ Remove=/var/tmp/%N-tree
 
 [X-Cleanup.Lockfile]
 Remove=/var/tmp/%N.lock
+Holder=flock
 
 [X-Cleanup.Command]
 Run=/bin/rm -f /srv/told/%N.registered
