@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -173,8 +174,7 @@ func (s *site) workspaces() []string {
 }
 
 // outside reports whether the unit has a sandbox of its own and we do not
-// stand in it: a "+" line, a handler, a sweep, a person's shell. systemd forks
-// a sandboxed process into another mount namespace than its own.
+// stand in it: a "+" line, a handler, a sweep, a person's shell.
 func (s *site) outside(sub *subject) bool {
 	if len(sub.job.Sandbox) == 0 {
 		return false
@@ -186,10 +186,28 @@ func (s *site) outside(sub *subject) bool {
 	if sub.job.UserBus {
 		manager = strconv.Itoa(os.Getppid())
 	}
-	ours, err := os.Readlink("/proc/self/ns/mnt")
-	theirs, err2 := os.Readlink("/proc/" + manager + "/ns/mnt")
-	// Who may not look at the manager has not the full rights of a "+" line.
-	return errors.Join(err, err2) == nil && ours == theirs
+	return seesAs(manager, sub.job.Sandbox)
+}
+
+// seesAs reports whether the paths of a sandbox are to us what they are to the
+// service manager. Comparing mount namespaces does not tell: systemd makes one
+// for "+" lines too. Who may not look through the manager's eyes has not the
+// full rights of a "+" line.
+func seesAs(manager string, sandbox []residue.Hidden) bool {
+	root := "/proc/" + manager + "/root"
+	if _, err := os.Stat(root + "/"); err != nil {
+		return false
+	}
+	for _, hidden := range sandbox {
+		ours, err := os.Stat(hidden.Path)
+		theirs, err2 := os.Stat(root + hidden.Path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && errors.Is(err2, fs.ErrNotExist):
+		case errors.Join(err, err2) != nil, !os.SameFile(ours, theirs):
+			return false
+		}
+	}
+	return true
 }
 
 // account is one line of passwd(5).

@@ -39,7 +39,7 @@ func (p *program) verbHelp(v *verb) {
 	fmt.Fprintf(p.stdout, "Usage: job-cleanup %s\n\n", strings.TrimSpace(v.name+" [OPTION]... "+v.args))
 	fmt.Fprint(p.stdout, hang("", v.long))
 	if usages := v.flags(&options{}).FlagUsagesWrapped(width); usages != "" {
-		fmt.Fprintf(p.stdout, "\nOptions:\n%s", usages)
+		fmt.Fprintf(p.stdout, "\nOptions:\n%s\n", strings.TrimRight(usages, "\n"))
 	}
 }
 

@@ -144,10 +144,15 @@ func (w *work) newRecords(job ledger.Job) []ledger.Record {
 			specs = append(specs, ledger.NewSpec(item.Spec))
 		}
 	}
-	if len(specs) == 0 {
-		return nil
+	if len(specs) > 0 {
+		specs = append([]ledger.Record{ledger.NewJob(job)}, specs...)
 	}
-	return append([]ledger.Record{ledger.NewJob(job)}, specs...)
+	for _, id := range w.closed {
+		if w.recorded[id] {
+			specs = append(specs, ledger.Closed(id, "", string(engine.Skipped), residue.Disabled))
+		}
+	}
+	return specs
 }
 
 // empty reports whether there is neither work nor anything to complain about.

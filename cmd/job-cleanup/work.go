@@ -27,6 +27,7 @@ type work struct {
 	items    []engine.Item   // with our own rights
 	tracked  bool            // the job has a ledger of its own, which only a process with its rights may open
 	lent     []engine.Item   // only with the job's rights: text of its environment stands in them
+	closed   []string        // recorded specs that are not to be done, by id
 	recorded map[string]bool // specs that our ledger has already, by id
 	plan     *plan.Plan      // what was compiled now: its problems, skips and settings
 }
@@ -49,6 +50,7 @@ func (s *site) gather(ctx context.Context, sub *subject, own *ledger.Ledger) (*w
 	items := itemsOf(armed)
 	if armed != nil && armed.Job.Armed {
 		w.plan = deferred(compiled, armed.Job.Deferred)
+		items = w.disabled(compiled, items)
 	}
 	if s.uid != 0 && own != nil {
 		if state, err := own.Replay(ctx); err == nil {
@@ -106,9 +108,10 @@ func (s *site) compile(sub *subject, early bool) (*plan.Plan, error) {
 		Registry: kinds, Specifiers: s.specifiers(sub), Env: s.env.lookup, Early: early,
 	})
 	for _, p := range problems {
-		compiled.Problems = append(compiled.Problems, plan.Problem{
-			File: p.File, Line: p.Line, Text: p.Text, Hint: p.Hint, Reason: residue.Other,
-		})
+		problem := plan.Problem{File: p.File, Line: p.Line, Text: p.Text, Hint: p.Hint, Reason: residue.Other}
+		if !slices.ContainsFunc(compiled.Problems, func(q plan.Problem) bool { return source(q) == source(problem) }) {
+			compiled.Problems = append(compiled.Problems, problem)
+		}
 	}
 	return compiled, nil
 }
@@ -123,6 +126,7 @@ func (s *site) sections(sub *subject) ([]unitfile.Section, []unitfile.Problem, e
 			return nil, nil, usagef("--plan takes a file of [X-Cleanup.KIND] sections", "read plan: %v", err)
 		}
 		sections, problems = unitfile.Parse(s.opts.plan, text)
+		sections = unitfile.Cleanup(sections)
 	case sub.unit != nil:
 		sections, problems = sub.unit.Cleanup(), sub.unit.Problems
 	}
@@ -179,6 +183,22 @@ func deferred(p *plan.Plan, steps []string) *plan.Plan {
 	return kept
 }
 
+// disabled takes out armed steps that the job switched off meanwhile by a
+// variable in Enabled=.
+func (w *work) disabled(compiled *plan.Plan, items []engine.Item) []engine.Item {
+	return slices.DeleteFunc(items, func(item engine.Item) bool {
+		i := slices.IndexFunc(compiled.Skips, func(skip plan.Skip) bool { return skip.Step == item.Spec.Name })
+		if i < 0 {
+			return false
+		}
+		skip := compiled.Skips[i]
+		skip.Value = item.Spec.Value
+		w.plan.Skips = append(w.plan.Skips, skip)
+		w.closed = append(w.closed, item.Spec.ID)
+		return true
+	})
+}
+
 // choose applies --skip and --only to all specs, recorded ones too, and
 // returns the items that are left.
 func (s *site) choose(w *work, items []engine.Item) ([]engine.Item, error) {
@@ -201,6 +221,10 @@ func (s *site) choose(w *work, items []engine.Item) ([]engine.Item, error) {
 	var chosen []engine.Item
 	for _, spec := range w.plan.Specs {
 		chosen = append(chosen, known[spec.ID])
+		delete(known, spec.ID)
+	}
+	for id := range known {
+		w.closed = append(w.closed, id)
 	}
 	return chosen, nil
 }

@@ -8,12 +8,13 @@ func (u *Unit) Cleanup() []Section { return Cleanup(u.Sections) }
 // Cleanup returns the sections X-Cleanup and X-Cleanup.KIND, whatever the
 // case of their letters, in order. Where [X-Cleanup] says Reset=yes, all
 // sections above it are dropped, those of earlier files too; the assignment
-// itself is not passed on.
+// itself is not passed on. A name that only resembles ours comes too: who
+// compiles the sections can say that it was mistyped.
 func Cleanup(sections []Section) []Section {
 	var out []Section
 	for _, s := range sections {
 		name := strings.ToLower(s.Name)
-		if name != "x-cleanup" && !strings.HasPrefix(name, "x-cleanup.") {
+		if !strings.HasPrefix(name, "x-") && !strings.Contains(name, "clean") {
 			continue
 		}
 		if name == "x-cleanup" {

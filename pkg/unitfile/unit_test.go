@@ -32,11 +32,11 @@ func TestCleanup(t *testing.T) {
 		name, dropIn string
 		want         []string
 	}{
-		{"kept", "[X-Cleanup.Path]\nRemove=/tmp/b\n", []string{"[X-Cleanup]", "TimeoutSec=9", "[X-Cleanup.Path]", "Remove=/tmp/a", "[x-cleanup.vault]", "Revoke=self", "[X-Cleanup.Path]", "Remove=/tmp/b"}},
+		{"kept", "[X-Cleanup.Path]\nRemove=/tmp/b\n", []string{"[X-Cleanup]", "TimeoutSec=9", "[X-Cleanup.Path]", "Remove=/tmp/a", "[X-CleanupOther]", "k=v", "[x-cleanup.vault]", "Revoke=self", "[X-Cleanup.Path]", "Remove=/tmp/b"}},
 		{"reset", "[X-Cleanup.Path]\nRemove=/tmp/b\n[X-CLEANUP]\nreset=yes\nTimeoutSec=1\n[X-Cleanup.Path]\nRemove=/tmp/c\n", []string{"[X-CLEANUP]", "TimeoutSec=1", "[X-Cleanup.Path]", "Remove=/tmp/c"}},
-		{"reset=no", "[X-Cleanup]\nReset=no\n", []string{"[X-Cleanup]", "TimeoutSec=9", "[X-Cleanup.Path]", "Remove=/tmp/a", "[x-cleanup.vault]", "Revoke=self", "[X-Cleanup]"}},
-		{"reset by nobody knows what", "[X-Cleanup]\nReset=perhaps\n", []string{"[X-Cleanup]", "TimeoutSec=9", "[X-Cleanup.Path]", "Remove=/tmp/a", "[x-cleanup.vault]", "Revoke=self", "[X-Cleanup]", "Reset=perhaps"}},
-		{"reset in a kind is no reset", "[X-Cleanup.Path]\nReset=yes\n", []string{"[X-Cleanup]", "TimeoutSec=9", "[X-Cleanup.Path]", "Remove=/tmp/a", "[x-cleanup.vault]", "Revoke=self", "[X-Cleanup.Path]", "Reset=yes"}},
+		{"reset=no", "[X-Cleanup]\nReset=no\n", []string{"[X-Cleanup]", "TimeoutSec=9", "[X-Cleanup.Path]", "Remove=/tmp/a", "[X-CleanupOther]", "k=v", "[x-cleanup.vault]", "Revoke=self", "[X-Cleanup]"}},
+		{"reset by nobody knows what", "[X-Cleanup]\nReset=perhaps\n", []string{"[X-Cleanup]", "TimeoutSec=9", "[X-Cleanup.Path]", "Remove=/tmp/a", "[X-CleanupOther]", "k=v", "[x-cleanup.vault]", "Revoke=self", "[X-Cleanup]", "Reset=perhaps"}},
+		{"reset in a kind is no reset", "[X-Cleanup.Path]\nReset=yes\n", []string{"[X-Cleanup]", "TimeoutSec=9", "[X-Cleanup.Path]", "Remove=/tmp/a", "[X-CleanupOther]", "k=v", "[x-cleanup.vault]", "Revoke=self", "[X-Cleanup.Path]", "Reset=yes"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
