@@ -79,6 +79,19 @@ func (s *Summary) Add(ev Event) {
 	}
 }
 
+// Merge adds the counts of another cleanup.
+func (s *Summary) Merge(o Summary) {
+	if s.Count == nil {
+		s.Count = map[Status]int{}
+	}
+	for status, n := range o.Count {
+		s.Count[status] += n
+	}
+	if s.First == nil {
+		s.First = o.First
+	}
+}
+
 // report counts an end and has it recorded.
 func (e *Engine) report(ev Event) {
 	e.Recorder.Record(ev)
