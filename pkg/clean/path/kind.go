@@ -30,8 +30,9 @@ const (
 // Kind is the path kind. Mounts go before paths, so that a tree which holds
 // one can go whole.
 var Kind = &residue.Kind{
-	Name: "path",
-	Doc:  "Removes files and folder trees, and unmounts what the job mounted.",
+	Name:  "path",
+	Local: true,
+	Doc:   "Removes files and folder trees, and unmounts what the job mounted.",
 	Selectors: []residue.Selector{
 		{
 			Key: "Unmount", Type: typeMount, Value: residue.Path, Phase: residue.Data, Rank: 0,

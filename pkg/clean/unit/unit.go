@@ -27,8 +27,9 @@ const (
 
 func newKind(address func(residue.Deps) manager.Address) *residue.Kind {
 	return &residue.Kind{
-		Name: "unit",
-		Doc:  "Helper and transient units of the job, named after it.",
+		Name:  "unit",
+		Local: true,
+		Doc:   "Helper and transient units of the job, named after it.",
 		Selectors: []residue.Selector{{
 			Key: "Stop", Type: typeRunning, Value: residue.UnitName, Phase: residue.Processes, Rank: 0, NoTrack: true,
 			Doc: "A unit to stop. Its name must hold the job's instance, or the unit's name without type where it has no instance, or the invocation id, set off by punctuation. " +
