@@ -65,7 +65,7 @@ func (p pattern) front() string { return join(p.names(p.fixed())) }
 
 // recorded is what was observed when the residue, or its place, was there.
 func (c *cleaner) recorded() map[string]string {
-	if c.tracked != nil && c.tracked.Proof[proofMount] != "" {
+	if c.tracked != nil && placeOf(*c.tracked)[proofMount] != "" {
 		return c.tracked.Proof
 	}
 	if c.facts[factView] == "outside" && !c.job.Outside && hidden(c.job, c.pattern.front()) != "" {

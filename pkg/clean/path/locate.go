@@ -83,10 +83,19 @@ func (c *cleaner) approach(t *target, names []string, r residue.Residue) error {
 
 // gone proves that the residue is not there any more.
 func (c *cleaner) gone(t *target, r residue.Residue) error {
-	if err := c.absent(t.fd, t.path(), r.Proof); err != nil {
+	if err := c.absent(t.fd, t.path(), placeOf(r)); err != nil {
 		return err
 	}
 	return residue.ErrGone
+}
+
+// placeOf is what the proof tells about where a residue was. A mount's own
+// mount point tells nothing about that.
+func placeOf(r residue.Residue) map[string]string {
+	if r.Type == typeMount || r.Proof[proofMount] == r.Ref {
+		return nil
+	}
+	return r.Proof
 }
 
 // choose takes the entry under its own name or its aside name, whichever the

@@ -134,6 +134,11 @@ func (r *rules) protected(names []string, b base, asBase bool) string {
 			return fmt.Sprintf("%q is a home folder", path)
 		}
 	}
+	for _, other := range r.bases {
+		if !asBase && hasFront(other.names, names) {
+			return fmt.Sprintf("%q is or holds the base %q", path, join(other.names))
+		}
+	}
 	for _, z := range zones {
 		if !z.pattern.covers(names, true) {
 			continue
