@@ -163,12 +163,10 @@ func TestFileReadsBack(t *testing.T) {
 
 func TestOpenFileRefuses(t *testing.T) {
 	dir := t.TempDir()
-	canary := filepath.Join(dir, "canary")
-	if err := os.WriteFile(canary, []byte("canary"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	canary, twice := filepath.Join(dir, "canary"), filepath.Join(dir, "twice")
 	link, hard, fifo := filepath.Join(dir, "link"), filepath.Join(dir, "hard"), filepath.Join(dir, "fifo")
-	for _, err := range []error{os.Symlink(canary, link), os.Link(canary, hard), syscall.Mkfifo(fifo, 0o600)} {
+	for _, err := range []error{os.WriteFile(canary, nil, 0o600), os.WriteFile(twice, nil, 0o600),
+		os.Symlink(canary, link), os.Link(twice, hard), syscall.Mkfifo(fifo, 0o600)} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package unit
 
 import (
+	"strings"
 	"testing"
 
 	"job-cleanup/pkg/residue"
@@ -79,6 +80,15 @@ func TestNames(t *testing.T) {
 	} {
 		if err := namesOf(c.job).check(c.name); (err == nil) != c.ok {
 			t.Errorf("job %s: unit %q: %v, want allowed %v", c.job.Unit, c.name, err, c.ok)
+		}
+	}
+}
+
+func TestNamesOwn(t *testing.T) {
+	job := residue.Job{Unit: "batch.service", Invocation: invocation}
+	for _, name := range []string{"batch.service", "batch.timer"} {
+		if err := namesOf(job).check(name); err == nil || !strings.Contains(err.Error(), "belongs to the job itself") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
