@@ -43,7 +43,7 @@ func (p *programs) build() error {
 // cleanup is the command line that removes a path below a base.
 func (p *programs) cleanup(path, base string) []string {
 	return []string{
-		p.ours, "run", "--unit", "bench.service", "--state-dir", filepath.Join(p.folder, "state"),
+		p.ours, "run", "--state-dir", filepath.Join(p.folder, "state"),
 		"--step", "Path Remove=" + path + " Within=" + base, "--timeout", "10min",
 	}
 }

@@ -92,7 +92,7 @@ func show(s *stage) {
 	left := list(m)
 	headline("The unit's verdict is the job's own")
 	fmt.Println(m.Shell("systemctl show -p Result,ExecMainStatus batch.service"))
-	headline("What the journal says: journalctl -u batch.service")
+	headline("What the journal says")
 	tell(m)
 	if left > 0 {
 		s.Fatalf("%d things were left", left)
