@@ -30,6 +30,18 @@ func (s *site) describe(sub *subject) {
 	job.User = s.user(sub)
 	job.Bases = s.bases(sub)
 	job.Outside = s.outside(sub)
+	job.FullRights = s.uid == 0 && (sub.hook || plus(sub.unit))
+}
+
+// plus reports whether the unit's own hook has root's rights whatever its User=
+// says.
+func plus(unit *unitfile.Unit) bool {
+	if unit == nil {
+		return false
+	}
+	return slices.ContainsFunc(unitfile.Hooks(unit), func(h unitfile.Hook) bool {
+		return h.Key == "ExecStopPost" && strings.ContainsAny(h.Prefix, "+!")
+	})
 }
 
 // expander expands the specifiers of the unit's own keys.

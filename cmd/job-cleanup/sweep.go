@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"job-cleanup/pkg/clean/command"
 	"job-cleanup/pkg/engine"
 	"job-cleanup/pkg/ledger"
 	"job-cleanup/pkg/manager"
@@ -138,6 +140,9 @@ func (s *site) later(ctx context.Context, led *ledger.Ledger, state *ledger.Stat
 	if s.uid == 0 && (job.User == nil || job.User.UID != 0) {
 		items = withoutEnvironment(items)
 	}
+	if job.User == nil || job.User.Dynamic && !job.FullRights {
+		items = withoutCommands(items)
+	}
 	rec := &recorder{ledger: led, journal: s.journal, job: job}
 	if len(items) > 0 {
 		began := time.Now()
@@ -169,6 +174,12 @@ func withoutEnvironment(items []engine.Item) []engine.Item {
 		}
 	}
 	return kept
+}
+
+// withoutCommands drops what has no rights to run with: nobody knows whose, or
+// those of a dynamic user, whose number may be somebody else's by now.
+func withoutCommands(items []engine.Item) []engine.Item {
+	return slices.DeleteFunc(items, func(item engine.Item) bool { return item.Spec.Kind == command.Kind.Name })
 }
 
 // probe is how the ledger looks at the world to tell whether a job is over.

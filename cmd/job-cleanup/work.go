@@ -89,8 +89,9 @@ func (s *site) armed(ctx context.Context, sub *subject) (*ledger.State, error) {
 // hook in a sandbox can, and before the job could change anything.
 func (sub *subject) adopt(job ledger.Job) {
 	outside, homes := sub.job.Outside, sub.job.Homes
-	user, ending := sub.job.User, sub.outcome
+	user, ending, rights := sub.job.User, sub.outcome, sub.job.FullRights
 	sub.job = job
+	sub.job.FullRights = job.FullRights || rights
 	sub.job.Outside, sub.job.Homes, sub.job.Outcome = outside, homes, ending
 	if sub.job.User == nil {
 		sub.job.User = user

@@ -173,7 +173,7 @@ func names(ctx context.Context, dir *os.File) iter.Seq2[string, error] {
 					return
 				}
 			}
-			if errors.Is(err, io.EOF) {
+			if errors.Is(err, io.EOF) || errors.Is(err, fs.ErrNotExist) { // the folder went meanwhile
 				return
 			}
 			if err != nil {

@@ -106,7 +106,7 @@ func open(spec residue.Spec, deps residue.Deps) (residue.Cleaner, error) {
 	if !filepath.IsAbs(c.dir) {
 		return nil, refused("WorkingDirectory=%q is not absolute", c.dir)
 	}
-	c.as = identity(spec, deps.Job.User)
+	c.as = identity(spec, deps.Job)
 	c.job = deps.Job.User
 	c.env, err = environment(spec, deps)
 	return c, err

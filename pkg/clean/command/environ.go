@@ -79,13 +79,15 @@ func variable(name string) bool {
 
 // identity says who the command is run as when it must not be us. A job can
 // write the environment that its own hook gets; so with root's rights nothing
-// of it reaches a command, which then runs as the job's user.
-func identity(spec residue.Spec, job *residue.Identity) *residue.Identity {
-	if unix.Geteuid() != 0 || job == nil || job.UID == 0 {
+// of it reaches a command, which then runs as the job's user. So does any
+// command whose hook would run as that user: a later pass by root must not give
+// it rights that the unit's author did not.
+func identity(spec residue.Spec, job residue.Job) *residue.Identity {
+	if unix.Geteuid() != 0 || job.User == nil || job.User.UID == 0 {
 		return nil
 	}
-	if spec.FromEnv || fromEnv(spec) {
-		return job
+	if spec.FromEnv || fromEnv(spec) || !job.FullRights {
+		return job.User
 	}
 	return nil
 }

@@ -238,7 +238,8 @@ func TestCase39_jobsEnvironmentHasNoRootRights(t *testing.T) {
 		job  *residue.Identity
 		uid  string
 	}{
-		{"plan text alone", step(line), user, "0"},
+		{"plan text alone, a hook without +", step(line), user, "4242"},
+		{"plan text alone, a hook with +", step(line), user, "0"},
 		{"a variable in it", step(line + " ${A}"), user, "4242"},
 		{"a variable with a default", step(line + " ${NONE:-x}"), user, "4242"},
 		{"a variable in its environment", step(line, "Environment=B=${A}"), user, "4242"},
@@ -248,7 +249,7 @@ func TestCase39_jobsEnvironmentHasNoRootRights(t *testing.T) {
 		{"a job of nobody known", step(line + " ${A}"), nil, "0"},
 	}
 	for _, tt := range tests {
-		out, err := run(t, tt.spec, residue.Deps{Env: env("A=1"), Job: residue.Job{User: tt.job}})
+		out, err := run(t, tt.spec, residue.Deps{Env: env("A=1"), Job: residue.Job{User: tt.job, FullRights: !strings.Contains(tt.name, "without +")}})
 		lines := strings.Split(out, "\n")
 		if err != nil || len(lines) < 4 || lines[0] != tt.uid {
 			t.Errorf("%s: %q, %v; want uid %s", tt.name, out, err, tt.uid)

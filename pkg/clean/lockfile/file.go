@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -138,6 +139,16 @@ func identity(st unix.Statx_t) id {
 
 func nanoseconds(ts unix.StatxTimestamp) string {
 	return strconv.FormatInt(ts.Sec*1e9+int64(ts.Nsec), 10)
+}
+
+// stampLag is how much earlier than the clock a file system may stamp a file.
+const stampLag = 10 * time.Millisecond
+
+// madeAfter reports whether the file may have been made after that time; none
+// is after the zero time.
+func (f *file) madeAfter(end time.Time) bool {
+	born := identity(f.stat).born
+	return !end.IsZero() && time.Unix(born.Sec, int64(born.Nsec)).After(end.Add(-stampLag))
 }
 
 // proof is what identifies the file in a record.

@@ -27,6 +27,9 @@ func (c *cleaner) Find(ctx context.Context) ([]residue.Residue, error) {
 	}
 	defer dir.Close()
 	defer f.Close()
+	if c.spec.Tracked == nil && f.madeAfter(c.job.End) {
+		return nil, nil // a later invocation's, which has a plan of its own for it
+	}
 	h, err := c.judge(f, proof)
 	if err == nil {
 		err = f.seenHeld()
