@@ -103,9 +103,13 @@ func (w *walk) leave(n *node) (again bool) {
 	switch errno := w.rmdir(n); errno {
 	case 0:
 		w.tally.removed.Add(1)
-		w.gone = w.gone || n == w.root
+		if n == w.root {
+			w.gone = true
+		}
 	case unix.ENOENT:
-		w.gone = w.gone || n == w.root
+		if n == w.root {
+			w.gone = true
+		}
 	case unix.ENOTEMPTY, unix.EEXIST:
 		if n.pass++; n.pass < passes && w.rewind(n) {
 			n.moved = 0
