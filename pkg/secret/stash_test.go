@@ -132,10 +132,6 @@ func TestStashRefusesHostileFiles(t *testing.T) {
 		"file is a fifo":   func(s *secret.Stash, id string) error { return unix.Mkfifo(filepath.Join(folder(s), id), 0o600) },
 		"file is a folder": func(s *secret.Stash, id string) error { return os.Mkdir(filepath.Join(folder(s), id), 0o700) },
 		"a second name":    func(s *secret.Stash, id string) error { return os.Link(canaryFile, filepath.Join(folder(s), id)) },
-		"folder is a link": func(s *secret.Stash, _ string) error {
-			return errors.Join(os.Remove(folder(s)), os.Symlink(filepath.Dir(canaryFile), folder(s)))
-		},
-		"folder is open": func(s *secret.Stash, _ string) error { return os.Chmod(folder(s), 0o770) },
 	}
 	for name, do := range plant {
 		t.Run(name, func(t *testing.T) {
@@ -180,5 +176,52 @@ func TestStashOfAnotherUser(t *testing.T) {
 	}
 	if _, err := third.Put(source, secret.New("x")); !errors.Is(err, secret.ErrUntrusted) {
 		t.Errorf("put as another user's: %v", err)
+	}
+}
+
+// What stands behind a folder that is not the stash's own is not read, though
+// all below it is as it must be.
+func TestStashRefusesHostileFolders(t *testing.T) {
+	folder := func(s *secret.Stash) string { return filepath.Join(s.Base, s.Unit, s.Invocation) }
+	link := func(path string) error {
+		return errors.Join(os.Rename(path, path+"-away"), os.Symlink(path+"-away", path))
+	}
+	plant := map[string]func(s *secret.Stash) error{
+		"invocation is a link": func(s *secret.Stash) error { return link(folder(s)) },
+		"unit is a link":       func(s *secret.Stash) error { return link(filepath.Dir(folder(s))) },
+		"invocation is open":   func(s *secret.Stash) error { return os.Chmod(folder(s), 0o770) },
+		"unit is open":         func(s *secret.Stash) error { return os.Chmod(filepath.Dir(folder(s)), 0o777) },
+	}
+	for name, do := range plant {
+		t.Run(name, func(t *testing.T) {
+			s := newStash(t)
+			id := put(t, s, source, "mine")
+			if err := do(s); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Get(id); !errors.Is(err, secret.ErrUntrusted) {
+				t.Errorf("get: %v", err)
+			}
+			if _, err := s.Put(source, secret.New("x")); !errors.Is(err, secret.ErrUntrusted) {
+				t.Errorf("put: %v", err)
+			}
+			if err := s.DropAll(); !errors.Is(err, secret.ErrUntrusted) {
+				t.Errorf("drop: %v", err)
+			}
+		})
+	}
+}
+
+func TestStashRefusesFilesOfOthers(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to give files away")
+	}
+	s := newStash(t)
+	id := put(t, s, source, "mine")
+	if err := os.Chown(filepath.Join(s.Base, s.Unit, s.Invocation, id), 4711, 4711); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Get(id); !errors.Is(err, secret.ErrUntrusted) {
+		t.Errorf("got %v", err)
 	}
 }
