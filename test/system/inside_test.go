@@ -10,6 +10,10 @@ import (
 	"job-cleanup/test/rig"
 )
 
+// notInside are tests that compare with the systemd of one suite what is meant
+// for all: the folders that 257 no longer looks into are in our search path.
+var notInside = map[string]string{"trixie pkg/unitfile": "^TestSearchPaths_asSystemdDoes$"}
+
 // TestPackagesInside runs tests of packages where systemd runs the machine:
 // on most hosts that build this they have to skip what asks it.
 func TestPackagesInside(t *testing.T) {
@@ -31,7 +35,9 @@ func TestPackagesInside(t *testing.T) {
 		inSuites(t, func(t *testing.T, m *rig.Machine) {
 			m.Shell("useradd -m worker; systemctl start user@$(id -u worker).service")
 			for _, name := range packages {
-				result := m.Run("sh", "-c", `cd "$1" && exec "$2" -test.v -test.timeout 90s`, "sh", "/src/"+name, inside("/tests", name))
+				// C: systemd-analyze draws its arrows in ASCII then.
+				result := m.Run("sh", "-c", `cd "$1" && LANG=C exec "$2" -test.v -test.timeout 90s -test.skip "$3"`, "sh",
+					"/src/"+name, inside("/tests", name), notInside[m.Suite+" "+name])
 				passed := strings.Count(result.Stdout, "--- PASS")
 				if result.Code != 0 || passed == 0 {
 					t.Errorf("%s: %v", name, result)
