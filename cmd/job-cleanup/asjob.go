@@ -36,6 +36,7 @@ type order struct {
 	State   string
 	Total   time.Duration
 	DryRun  bool
+	List    bool // only tell what the job's ledgers of this unit owe
 }
 
 // answer is what it reports, one JSON object a line: its job may have got hold
@@ -45,10 +46,14 @@ type answer struct {
 	Record *journal.Record `json:"record,omitempty"` // what a command printed, a ledger that is damaged
 	Err    string          `json:"err,omitempty"`    // of the event
 	Refs   [][]byte        `json:"refs,omitempty"`   // the references in the event, byte by byte
+	Debt   *debtLine       `json:"debt,omitempty"`   // of a List
 }
 
 // maxAnswer bounds one line of the process.
 const maxAnswer = 8 << 20
+
+// maxDebts bounds what a job can make status print.
+const maxDebts = 10000
 
 // things are the residues in an event, in the order of Refs.
 func things(ev *engine.Event) []*residue.Residue {
@@ -125,6 +130,7 @@ type jobProcess struct {
 	open  map[string]bool        // of these, what it has not answered for
 	rec   *recorder
 	sum   engine.Summary
+	debts []debtLine
 }
 
 func (j *jobProcess) unanswered() []engine.Item {
@@ -197,10 +203,13 @@ func (j *jobProcess) take(out io.Reader) {
 			return
 		}
 		switch {
-		case a.Event != nil:
+		case a.Event != nil && j.rec != nil:
 			j.event(a.received())
-		case a.Record != nil:
+		case a.Record != nil && j.rec != nil:
 			j.rec.send(*a.Record)
+		case a.Debt != nil && len(j.debts) < maxDebts:
+			a.Debt.Unit = j.order.Job.Unit // whatever it says
+			j.debts = append(j.debts, *a.Debt)
 		}
 	}
 }

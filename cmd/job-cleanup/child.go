@@ -39,6 +39,9 @@ func runChild(ctx context.Context, p *program, _ *options) (int, error) {
 	job.Outside, job.Homes, job.Outcome = o.Outside, o.Homes, o.Outcome
 	p.env = o.Env
 	out := &answers{out: p.stdout}
+	if o.List {
+		return exitDone, out.list(ctx, p, o)
+	}
 	s := &site{program: p, opts: &options{}, state: o.State, shared: o.State, journal: out}
 	rec := &childRecorder{recorder: recorder{journal: out, job: job}, out: out, tracked: map[string]bool{}}
 	items := rec.trackedItems(ctx, s)
@@ -108,6 +111,18 @@ func trackable(items []engine.Item) []engine.Item {
 		}
 	}
 	return kept
+}
+
+// list answers with what the job's ledgers of the unit owe.
+func (a *answers) list(ctx context.Context, p *program, o order) error {
+	s := &site{program: p, opts: &options{}, state: o.State, shared: o.State}
+	lines, err := s.debts(ctx, ledger.Jobs(o.State), o.Job.Unit)
+	for i := range lines {
+		if err := a.write(answer{Debt: &lines[i]}); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // answers writes the process's answers, a line each.

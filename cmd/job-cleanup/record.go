@@ -10,6 +10,7 @@ import (
 	"job-cleanup/pkg/ledger"
 	"job-cleanup/pkg/plan"
 	"job-cleanup/pkg/residue"
+	"job-cleanup/pkg/secret"
 )
 
 // recordLimit bounds the wait for a ledger that somebody else writes to.
@@ -20,7 +21,9 @@ type recorder struct {
 	ledger     *ledger.Ledger // nil when there is nowhere to write, or nothing is to be written
 	journal    journal.Sender
 	job        residue.Job
+	stash      *secret.Stash // of the job's secrets; nil when there is none to be emptied
 	unrecorded sync.Once
+	done       bool // nothing is owed any more
 }
 
 var _ engine.Recorder = (*recorder)(nil)
@@ -133,17 +136,24 @@ func (r *recorder) summary(sum engine.Summary, took time.Duration) {
 	r.send(rec)
 }
 
-// settle removes the ledger when nothing is owed any more.
+// settle removes the ledger when nothing is owed any more, and with it the
+// secrets that were kept for that.
 func (r *recorder) settle() {
 	if r.ledger == nil {
 		return
 	}
+	defer func() {
+		if r.done && r.stash != nil {
+			_ = r.stash.DropAll() // what is left there is gone with the boot at the latest
+		}
+	}()
 	ctx, cancel := context.WithTimeout(context.Background(), recordLimit)
 	defer cancel()
 	settled, err := r.ledger.Settle(ctx)
 	if err != nil {
 		r.missing(err)
 	}
+	r.done = err == nil && settled.Gone
 	if settled.Aside != "" {
 		r.send(journal.Record{Event: journal.LedgerDamaged, Ref: settled.Aside})
 	}

@@ -89,7 +89,7 @@ func (s *site) cleanup(ctx context.Context, sub *subject) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	rec := &recorder{ledger: own, journal: s.journal, job: sub.job.Job}
+	rec := &recorder{ledger: own, journal: s.journal, job: sub.job.Job, stash: s.stash(sub.job.Job)}
 	if w.empty() {
 		s.nothing(sub)
 		return exitDone, nil

@@ -22,7 +22,7 @@ func statusVerb() *verb {
 		args:  "[UNIT]",
 		short: "what is owed now, and why",
 		long: "Lists what the ledgers say is owed: how old, how often tried, the last reason. " +
-			"As root it shows what root's ledgers owe and names the units whose jobs keep one of their own.",
+			"As root it also has each job's own ledger read, by a process with that job's rights.",
 		max: 1,
 		options: func(fs *pflag.FlagSet, o *options) {
 			fs.BoolVar(&o.json, "json", false, "print one JSON object a line")
@@ -31,6 +31,9 @@ func statusVerb() *verb {
 		run: runStatus,
 	}
 }
+
+// listLimit bounds the reading of one job's ledgers.
+const listLimit = 10 * time.Second
 
 // debtLine is one thing owed, as status --json prints it.
 type debtLine struct {
@@ -61,6 +64,9 @@ func runStatus(ctx context.Context, p *program, o *options) (int, error) {
 			return 0, err
 		}
 		lines = append(lines, found...)
+	}
+	if s.uid == 0 {
+		lines = append(lines, s.jobDebts(ctx, unit)...)
 	}
 	if o.json {
 		return exitDone, p.printJSON(lines)
@@ -105,6 +111,23 @@ func (s *site) debts(ctx context.Context, store *ledger.Store, unit string) ([]d
 		lines = append(lines, debtLines(state)...)
 	}
 	return lines, nil
+}
+
+// jobDebts lists what jobs wrote into ledgers of their own, as root.
+func (s *site) jobDebts(ctx context.Context, unit string) []debtLine {
+	var lines []debtLine
+	for folder, err := range ledger.Jobs(s.shared).Units(ctx) {
+		if err != nil || folder.UID == 0 || unit != "" && folder.Unit != unit {
+			continue
+		}
+		j := &jobProcess{order: order{State: s.shared, Total: listLimit, List: true}}
+		j.order.Job.Unit = folder.Unit
+		if err := j.run(ctx, nil, residue.Identity{UID: folder.UID, GID: folder.GID}); err != nil {
+			s.warn("the ledgers of %s's job: %v", folder.Unit, err)
+		}
+		lines = append(lines, j.debts...)
+	}
+	return lines
 }
 
 func debtLines(state *ledger.State) []debtLine {

@@ -143,7 +143,7 @@ func (s *site) later(ctx context.Context, led *ledger.Ledger, state *ledger.Stat
 	if job.User == nil || job.User.Dynamic && !job.FullRights {
 		items = withoutCommands(items)
 	}
-	rec := &recorder{ledger: led, journal: s.journal, job: job}
+	rec := &recorder{ledger: led, journal: s.journal, job: job, stash: s.stash(job)}
 	if len(items) > 0 {
 		began := time.Now()
 		e := &engine.Engine{
