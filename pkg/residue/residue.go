@@ -7,7 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -46,7 +46,13 @@ type Spec struct {
 // Identify sets the ID to a digest of what the spec selects, so that the same
 // step recorded twice is one spec. Position, limits and facts do not count.
 func (s *Spec) Identify() {
-	s.ID = digest("spec", s.Kind, s.Selector, s.Value, s.Options, s.When, s.Tracked)
+	tracked := ""
+	if s.Tracked != nil {
+		r := *s.Tracked
+		r.Identify()
+		tracked = r.ID
+	}
+	s.ID = digest("spec", s.Kind, s.Selector, s.Value, s.Options, s.When, tracked)
 }
 
 // Option returns the last value of a single-valued option, "" when unset.
@@ -70,14 +76,11 @@ type Residue struct {
 // Identify sets the ID to a digest of type, reference and proof.
 func (r *Residue) Identify() { r.ID = digest("residue", r.Type, r.Ref, r.Proof) }
 
-// digest hashes the JSON of its arguments (map keys are sorted there) to 16
-// hexadecimal digits: enough to tell apart what one job left.
+// digest hashes its arguments to 16 hexadecimal digits: enough to tell apart
+// what one job left. Names of files are any bytes, so they are quoted byte by
+// byte; maps print in the order of their keys.
 func digest(parts ...any) string {
-	text, err := json.Marshal(parts)
-	if err != nil { // strings, slices and maps of strings always marshal
-		panic(err)
-	}
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%+q", parts))
 	return hex.EncodeToString(sum[:8])
 }
 
