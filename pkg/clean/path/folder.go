@@ -17,6 +17,9 @@ import (
 // has been told why.
 func (w *walk) enter(n *node) bool {
 	name := string(n.name[:len(n.name)-1])
+	if w.probe.beforeEnter != nil {
+		w.probe.beforeEnter(w.pathOf(n.up, n.name))
+	}
 	fd, err := w.k.openDir(n.up.fd, name, readDir)
 	if errors.Is(err, unix.EACCES) && w.k.permit(n.up.fd, name) {
 		fd, err = w.k.openDir(n.up.fd, name, readDir)

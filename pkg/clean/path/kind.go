@@ -84,6 +84,7 @@ type cleaner struct {
 
 // probe lets tests step in where another process could.
 type probe struct {
+	beforeEnter  func(path string)
 	beforeRmdir  func(path string)
 	beforeRemove func(path string)
 }

@@ -1,6 +1,7 @@
 package path
 
 import (
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -51,6 +52,54 @@ func TestSwappedWhileWalking(t *testing.T) {
 		}
 		if rounds < 10 {
 			t.Skipf("only %d rounds", rounds)
+		}
+	})
+}
+
+// The same at the worst moment: between the listing and the opening of a
+// folder, and between the look at the matched folder and its opening.
+func TestSwappedBeforeEntering(t *testing.T) {
+	kernels(t, func(t *testing.T, k kernel) {
+		top := t.TempDir()
+		canary := build(t, top+"/canary", "sub/x=precious")
+		before := digest(t, canary)
+		dir := build(t, top+"/job", "link/x", "file/x", "gone/x", "stays/x")
+		c := with(t, k, residue.Job{}, dir)
+		c.probe.beforeEnter = func(path string) {
+			if filepath.Base(path) == "stays" {
+				return
+			}
+			must(t, os.Rename(path, top+"/moved-"+filepath.Base(path)))
+			switch filepath.Base(path) {
+			case "link":
+				must(t, os.Symlink(canary, path))
+			case "file":
+				must(t, os.WriteFile(path, nil, 0o644))
+			}
+		}
+		must(t, clean(c))
+		gone(t, dir)
+		there(t, top+"/moved-link/x")
+		if digest(t, canary) != before {
+			t.Fatal("the canary changed")
+		}
+
+		build(t, dir, "x")
+		c = with(t, k, residue.Job{}, dir)
+		target, err := c.locate(find(t, c)[0])
+		must(t, err)
+		defer target.close()
+		for _, other := range []string{"link", "folder"} {
+			must(t, os.RemoveAll(dir))
+			if other == "link" {
+				must(t, os.Symlink(canary, dir))
+			} else {
+				must(t, os.Mkdir(dir, 0o755))
+			}
+			if fd, err := c.openTop(target); err == nil {
+				unix.Close(fd)
+				t.Fatalf("opened a %s in place of the folder that was judged", other)
+			}
 		}
 	})
 }
