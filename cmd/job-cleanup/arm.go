@@ -183,10 +183,7 @@ func (r *recorder) problems(p *plan.Plan) {
 		if problem.Deferred {
 			continue
 		}
-		r.send(journal.Record{
-			Event: journal.Problem, Step: problem.Step, Source: source(problem), Kind: problem.Kind,
-			Reason: string(problem.Reason), Detail: withHint(problem),
-		})
+		r.send(problemRecord(journal.Problem, problem))
 	}
 }
 

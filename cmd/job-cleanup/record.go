@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -163,12 +165,9 @@ func (r *recorder) settle() {
 func (r *recorder) refusals(p *plan.Plan) engine.Summary {
 	sum := engine.Summary{}
 	for _, problem := range p.Problems {
-		rec := journal.Record{
-			Event: journal.Refused, Step: problem.Step, Source: source(problem), Kind: problem.Kind,
-			Reason: string(problem.Reason), Detail: withHint(problem),
-		}
+		rec := problemRecord(journal.Refused, problem)
 		if problem.Step == "" {
-			rec.Event = journal.Problem
+			rec = problemRecord(journal.Problem, problem)
 		} else {
 			sum.Add(engine.Event{Status: engine.Refused, Reason: problem.Reason, Err: problem})
 		}
@@ -182,4 +181,16 @@ func (r *recorder) refusals(p *plan.Plan) engine.Summary {
 		})
 	}
 	return sum
+}
+
+// problemRecord tells what is wrong in a plan, with its place.
+func problemRecord(event journal.Event, p plan.Problem) journal.Record {
+	detail := p.Text
+	if p.Hint != "" {
+		detail = fmt.Sprintf("%s (%s)", p.Text, p.Hint)
+	}
+	return journal.Record{
+		Event: event, Step: p.Step, Source: source(p), Kind: p.Kind, Reason: string(p.Reason), Detail: detail,
+		Message: strings.TrimSpace(fmt.Sprintf("%s %s", event, p.Step)) + ": " + source(p) + ": " + detail,
+	}
 }

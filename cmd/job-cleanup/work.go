@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -296,12 +295,4 @@ func source(p plan.Problem) string {
 		return p.File
 	}
 	return p.File + ":" + strconv.Itoa(p.Line)
-}
-
-// withHint is a problem's text and what to do about it.
-func withHint(p plan.Problem) string {
-	if p.Hint == "" {
-		return p.Text
-	}
-	return fmt.Sprintf("%s (%s)", p.Text, p.Hint)
 }

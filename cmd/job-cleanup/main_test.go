@@ -1,0 +1,64 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"job-cleanup/pkg/plan"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/plan.md from the kinds' tables")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"job-cleanup": main})
+}
+
+// TestScripts runs the scripts in testdata, one for each behaviour of the
+// command line. Each has a folder below a base of its own, $WORK.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+	})
+}
+
+// TestPlanReference keeps the reference page of plans equal to the tables of
+// the kinds.
+func TestPlanReference(t *testing.T) {
+	const page = "../../docs/plan.md"
+	want := plan.Reference(kinds)
+	if *update {
+		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Errorf("%s is not what the kinds' tables say; go test ./cmd/job-cleanup -run TestPlanReference -update rewrites it", page)
+	}
+}
+
+// TestHelpFitsTerminals checks the help of all verbs for lines that wrap.
+func TestHelpFitsTerminals(t *testing.T) {
+	for _, v := range append(verbs(), nil) {
+		var out strings.Builder
+		p := &program{stdout: &out}
+		if v == nil {
+			p.help(nil)
+		} else {
+			p.verbHelp(v)
+		}
+		for line := range strings.Lines(out.String()) {
+			if len(strings.TrimRight(line, "\n")) > width {
+				t.Errorf("over %d columns: %q", width, line)
+			}
+		}
+	}
+}
