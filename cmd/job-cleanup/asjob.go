@@ -150,6 +150,7 @@ func (j *jobProcess) run(ctx context.Context, drain <-chan struct{}, user residu
 	ctx, cancel := context.WithTimeout(ctx, j.order.Total+2*engine.Grace)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", "child")
+	cmd.Args[0] = "job-cleanup"
 	cmd.Dir, cmd.Env, cmd.WaitDelay = "/", []string{}, time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Credential: &syscall.Credential{Uid: user.UID, Gid: user.GID, Groups: []uint32{}},

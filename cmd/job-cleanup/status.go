@@ -88,12 +88,16 @@ func (s *site) stores() []*ledger.Store {
 // debts lists what a store owes, of one unit or of all.
 func (s *site) debts(ctx context.Context, store *ledger.Store, unit string) ([]debtLine, error) {
 	var lines []debtLine
-	for entry, err := range store.List(ctx) {
+	entries := store.List(ctx)
+	if unit != "" { // a job may look into its own folder, but not list all
+		entries = store.Ledgers(ctx, unit)
+	}
+	for entry, err := range entries {
 		if err != nil {
 			s.warn("%v", err)
 			continue
 		}
-		if entry.Damaged > 0 || unit != "" && entry.Unit != unit {
+		if entry.Damaged > 0 {
 			continue
 		}
 		led, err := store.Ledger(entry.Unit, entry.Invocation)

@@ -76,8 +76,14 @@ func (f *finder) add(sort, path string, facts facts) {
 		f.fail(residue.Errorf(residue.Retry, residue.Changed, "%q is another one outside of the unit's sandbox", path))
 		return
 	}
-	if c.tracked == nil && c.madeLater(facts) {
-		return
+	if c.tracked == nil && !c.job.End.IsZero() {
+		if facts.btime.IsZero() {
+			f.fail(residue.Errorf(residue.Retry, residue.Changed, "%q: nothing tells whether it is this invocation's or a later one's", path))
+			return
+		}
+		if facts.btime.After(c.job.End.Add(-birthSlack)) {
+			return // a later invocation's, which has a plan of its own for it
+		}
 	}
 	r := residue.Residue{Type: sort, Ref: path, Proof: proof(facts, f.all)}
 	if sort == typeMount {
@@ -98,14 +104,6 @@ func (f *finder) add(sort, path string, facts facts) {
 		r.Identify()
 	}
 	f.found = append(f.found, r)
-}
-
-// madeLater reports whether something of the pattern's name was made after the
-// job ended: it belongs to a later invocation of the unit, which has a plan of
-// its own for it.
-func (c *cleaner) madeLater(f facts) bool {
-	end := c.job.End
-	return !end.IsZero() && (f.btime.IsZero() || f.btime.After(end.Add(-birthSlack)))
 }
 
 // Prepare records the mount and file system that the fixed part of the path
