@@ -12,7 +12,7 @@ import (
 
 // machinePath are folders that exist on somebody's machine only. The
 // expression is written so that it does not match itself.
-var machinePath = regexp.MustCompile(`(^|[\s"'=(:])/(?:work|root/go|home/[a-z]+/go)/[\w.-]+`)
+var machinePath = regexp.MustCompile(`(^|[\s"'=(:])/(?:work/(?:main|shared)|root/go|home/[a-z]+/go)\b`)
 
 // eachFile calls do for every text file of the repository.
 func eachFile(t *testing.T, do func(path string, text []byte)) {
