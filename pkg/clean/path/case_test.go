@@ -362,6 +362,22 @@ func TestCase42_madeAgain(t *testing.T) {
 	there(t, dir+"/somebody else's")
 }
 
+// TestEarlierInvocation: when an earlier invocation is settled, what its pattern
+// names is left to the later one that made it.
+func TestEarlierInvocation(t *testing.T) {
+	dir := build(t, filepath.Join(t.TempDir(), "job"), "x")
+	born := find(t, with(t, running(), residue.Job{}, dir))[0].Proof[proofBirth]
+	at, err := time.Parse(time.RFC3339Nano, born)
+	if err != nil {
+		t.Skip("the file system keeps no birth time")
+	}
+	for began, found := range map[time.Time]int{at.Add(-time.Second): 0, at: 0, at.Add(time.Second): 1} {
+		if got := find(t, with(t, running(), residue.Job{End: began}, dir)); len(got) != found {
+			t.Errorf("next invocation at %v, born at %v: found %v", began, at, got)
+		}
+	}
+}
+
 func TestCase45_privateTmp(t *testing.T) {
 	dir := build(t, filepath.Join(t.TempDir(), "job"), "somebody else's")
 	job := residue.Job{Outside: true, Sandbox: []residue.Hidden{{Path: "/tmp", How: residue.Private}}}
