@@ -16,7 +16,6 @@ const (
 	direntType = 18
 	direntName = 19 // ends in NUL
 
-	maxDirent = direntName + 4*255 + 1 // the longest names that any file system gives
 )
 
 // entries goes through a buffer that getdents64 filled, without a copy.
