@@ -95,7 +95,7 @@ func (s *site) armedRecords(ctx context.Context, sub *subject, compiled *plan.Pl
 	}
 	records := []ledger.Record{ledger.NewJob(job)}
 	for _, spec := range compiled.Specs {
-		spec = s.keepSecrets(sub, spec, rec)
+		spec = s.keepSecrets(sub, spec, rec, secret.Credential)
 		spec.Facts = s.prepare(ctx, sub, spec, rec)
 		records = append(records, ledger.NewSpec(spec))
 	}
@@ -121,50 +121,6 @@ func (s *site) prepare(ctx context.Context, sub *subject, spec residue.Spec, rec
 		return nil
 	}
 	return facts
-}
-
-// keepSecrets stashes what the spec's secret references lead to, and lets them
-// lead to the stash: systemd takes a unit's credentials away before the hook.
-func (s *site) keepSecrets(sub *subject, spec residue.Spec, rec *recorder) residue.Spec {
-	kind := kinds.Kind(spec.Kind)
-	for _, option := range kind.Options {
-		if option.Value != residue.SecretRef || len(spec.Options[option.Key]) == 0 {
-			continue
-		}
-		kept, err := s.keep(sub, spec, spec.Option(option.Key), rec)
-		if err != nil {
-			rec.send(journal.Record{
-				Event: journal.Problem, Step: spec.Name, Source: spec.Source, Kind: spec.Kind,
-				Reason: string(residue.NoCredentials), Detail: err.Error(),
-			})
-			continue
-		}
-		spec.Options = withOption(spec.Options, option.Key, kept)
-	}
-	spec.Identify()
-	return spec
-}
-
-// keep stashes one secret and returns its new reference.
-func (s *site) keep(sub *subject, spec residue.Spec, text string, rec *recorder) (string, error) {
-	ref, err := secret.ParseRef(text)
-	if err != nil || ref.Scheme == secret.Stashed {
-		return text, err
-	}
-	value, err := s.deps(sub.job.Job, spec, rec).Secret(text)
-	if err != nil {
-		return "", err
-	}
-	return s.stash(sub.job.Job).Put(ref, value)
-}
-
-func withOption(options map[string][]string, key, value string) map[string][]string {
-	changed := map[string][]string{}
-	for k, v := range options {
-		changed[k] = v
-	}
-	changed[key] = []string{value}
-	return changed
 }
 
 // giveFolder makes the folder in which a User= job keeps what it tracks.

@@ -40,18 +40,6 @@ func resolve(r secret.Resolver, ref string) (secret.Text, error) {
 	return text, &residue.Error{Class: residue.Retry, Reason: residue.NoCredentials, Err: err}
 }
 
-// stash is where arm keeps the job's secrets for its cleanup.
-func (s *site) stash(job residue.Job) *secret.Stash {
-	if s.runtime == "" || job.Unit == "" {
-		return nil
-	}
-	stash := &secret.Stash{Base: s.runtime, Unit: job.Unit, Invocation: job.Invocation, UID: s.uid, GID: s.gid}
-	if s.uid == 0 && job.User != nil {
-		stash.UID, stash.GID = int(job.User.UID), int(job.User.GID)
-	}
-	return stash
-}
-
 // outputLines sends what a command prints to the journal, one record a line.
 type outputLines struct {
 	rec  *recorder

@@ -115,6 +115,7 @@ func (s *site) cleanup(ctx context.Context, sub *subject) (int, error) {
 // rights, then the rest.
 func (s *site) clean(ctx context.Context, drain <-chan struct{}, sub *subject, w *work, rec *recorder, budget engine.Budget) engine.Summary {
 	sum := rec.refusals(w.plan)
+	s.keepForLater(sub, w, rec)
 	rec.write(w.newRecords(sub.job)...)
 	if w.tracked || len(w.lent) > 0 {
 		began := time.Now()
