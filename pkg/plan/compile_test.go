@@ -208,3 +208,22 @@ func TestLongLines(t *testing.T) {
 		t.Errorf("%d problems", len(p.Problems))
 	}
 }
+
+// An exact name that every job shares is no residue of one of them.
+func TestCompile_name(t *testing.T) {
+	for value, want := range map[string]string{
+		"app": "", "%H": "", "job_%%i": "", "a_${PUNCT}": "", "a_${UNSET:-1}": "",
+		"job_%i": "job_a-1", "%p": "my-batch", "%i": "a-1", "a ${ID}": "a run 7", "%i.orders": "a-1.orders", "*%i*": "*a-1*",
+	} {
+		p := compile(t, "[X-Cleanup.Store]\nDrop="+value+"\n")
+		if want == "" {
+			if len(p.Specs) != 0 || len(p.Problems) != 1 || p.Problems[0].Hint == "" {
+				t.Errorf("Drop=%s: specs %+v, problems %+v; want it refused with a hint", value, p.Specs, p.Problems)
+			}
+			continue
+		}
+		if len(p.Problems) != 0 || len(p.Specs) != 1 || p.Specs[0].Value != want {
+			t.Errorf("Drop=%s: specs %+v, problems %+v; want %q", value, p.Specs, p.Problems, want)
+		}
+	}
+}

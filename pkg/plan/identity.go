@@ -30,6 +30,15 @@ func checkPrefix(raw string, r expand.Result) (string, error) {
 	return r.Text(), nil
 }
 
+// checkName reads the name of one thing, which must carry the job's identity: a
+// thing that every job of a unit shares is no residue of one of them.
+func checkName(raw string, r expand.Result) (string, error) {
+	if !r.Some(telling) {
+		return "", faultf(identityHint, "name %q is the same for every job", raw)
+	}
+	return r.Text(), nil
+}
+
 // telling reports whether a piece tells one job from another. Punctuation
 // alone, or a default, does not.
 func telling(_ string, p expand.Piece, _ string) bool {

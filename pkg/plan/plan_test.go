@@ -39,6 +39,7 @@ func kinds() *residue.Registry {
 				{Key: "Abort", Type: "upload", Value: residue.Prefix, Phase: residue.Data, Doc: "Uploads below a prefix."},
 				{Key: "Logout", Type: "login", Value: residue.Bool, Phase: residue.Credentials, Doc: "Ends the login."},
 				{Key: "Key", Type: "key", Value: residue.String, Phase: residue.Locks, Doc: "One key."},
+				{Key: "Drop", Type: "drop", Value: residue.Name, Phase: residue.Data, Doc: "One drop."},
 			},
 			Options: []residue.Option{
 				{Key: "Address", Value: residue.String, Env: "STORE_ADDR", Default: "https://127.0.0.1", Doc: "The server."},

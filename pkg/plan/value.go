@@ -48,6 +48,8 @@ func check(v residue.Value, raw string, r expand.Result) (string, error) {
 		return checkUnit(raw, r)
 	case residue.Prefix:
 		return checkPrefix(raw, r)
+	case residue.Name:
+		return checkName(raw, r)
 	case residue.SecretRef:
 		return checkSecret(r.Text())
 	case residue.Bool:

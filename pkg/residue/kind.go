@@ -72,11 +72,12 @@ const (
 	Number                 // a decimal number
 	SecretRef              // file:, env:, credential: or stash: and a name
 	Prefix                 // a name prefix: ends in a delimiter and carries the job's identity
+	Name                   // an exact name that carries the job's identity
 )
 
 // String is the word of the reference page.
 func (v Value) String() string {
-	names := [...]string{"string", "path", "glob", "command", "unit", "yes/no", "time span", "number", "secret reference", "prefix"}
+	names := [...]string{"string", "path", "glob", "command", "unit", "yes/no", "time span", "number", "secret reference", "prefix", "name"}
 	if v < 0 || int(v) >= len(names) {
 		return fmt.Sprintf("Value(%d)", int(v))
 	}
