@@ -11,9 +11,6 @@ import (
 	"os"
 
 	"github.com/hashicorp/go-hclog"
-	"github.com/hashicorp/vault/builtin/credential/approle"
-	"github.com/hashicorp/vault/builtin/credential/userpass"
-	"github.com/hashicorp/vault/sdk/logical"
 	"github.com/hashicorp/vault/sdk/physical/file"
 	"github.com/hashicorp/vault/vault"
 )
@@ -31,17 +28,12 @@ func newCore(storage string) (*vault.Core, error) {
 		return nil, err
 	}
 	return vault.NewCore(&vault.CoreConfig{
-		Physical:     backend,
-		Logger:       logger,
-		DisableMlock: true,
-		CredentialBackends: map[string]logical.Factory{
-			"userpass": userpass.Factory,
-			"approle":  approle.Factory,
-		},
-		LogicalBackends: map[string]logical.Factory{
-			"kv":    vault.PassthroughBackendFactory,
-			"lease": newLeaseBackend,
-		},
+		Physical:           backend,
+		Logger:             logger,
+		DisableMlock:       true,
+		CredentialBackends: authMethods,
+		LogicalBackends:    secretsEngines,
+		BuiltinRegistry:    registry{},
 	})
 }
 
