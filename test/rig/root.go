@@ -61,7 +61,7 @@ func suiteRoot(suite string) (string, error) {
 }
 
 func makeRoot(suite, folder string) error {
-	mirror, err := mirror()
+	mirror, err := Mirror()
 	if err != nil {
 		return err
 	}
@@ -80,9 +80,9 @@ func makeRoot(suite, folder string) error {
 
 var sourceLine = regexp.MustCompile(`(?m)^\s+\d+ ((?:https?|file)://?\S+) \S+/main `)
 
-// mirror returns the archive that this machine has base-files from: its own
+// Mirror returns the archive that this machine has base-files from: its own
 // distribution's, whatever other sources it has.
-func mirror() (string, error) {
+func Mirror() (string, error) {
 	output, err := exec.Command("apt-cache", "policy", "base-files").Output()
 	if err != nil {
 		return "", fmt.Errorf("apt-cache policy: %w", err)
