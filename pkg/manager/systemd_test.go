@@ -57,7 +57,7 @@ func ways() map[string]manager.Address {
 func TestSystemdProperties(t *testing.T) {
 	booted(t)
 	const unit = `mgr\x2dtest.service`
-	systemdRun(t, unit, "-p", "DynamicUser=yes", "-p", "RuntimeDirectory=mgr1 mgr2", "-p", "StateDirectory=mgrs", "-p", "PrivateTmp=yes",
+	systemdRun(t, unit, "-p", "Type=exec", "-p", "DynamicUser=yes", "-p", "RuntimeDirectory=mgr1 mgr2", "-p", "StateDirectory=mgrs", "-p", "PrivateTmp=yes",
 		"-p", "BindPaths=/usr:/mnt", "-p", "BindReadOnlyPaths=/usr:/srv", "-p", "TemporaryFileSystem=/opt:ro", "-p", "ProtectHome=tmpfs",
 		"-p", "InaccessiblePaths=/boot", "-p", "TimeoutStopSec=42", "-p", "TimeoutStartSec=infinity", "-p", "KillMode=mixed",
 		"-p", "NotifyAccess=all", "-p", "ProtectSystem=strict", "-p", "PrivateNetwork=yes", "sleep", "1000")
@@ -131,7 +131,7 @@ func TestSystemdStop(t *testing.T) {
 			}
 			defer conn.Close()
 			unit := "mgrstop-" + way + ".service"
-			systemdRun(t, unit, "sh", "-c", "trap 'sleep 0.2; exit 3' TERM; while :; do sleep 0.1; done")
+			systemdRun(t, unit, "-p", "Type=notify", "-p", "NotifyAccess=all", "sh", "-c", "trap 'sleep 0.2; exit 3' TERM; systemd-notify --ready; while :; do sleep 0.1; done")
 			id := property(t, unit, "InvocationID")
 			if err := conn.Stop(limited(t), unit, two); !errors.Is(err, manager.ErrChanged) {
 				t.Errorf("stop another invocation: %v", err)
