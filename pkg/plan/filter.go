@@ -80,7 +80,7 @@ func (p *Plan) words(reg *residue.Registry) []string {
 func specNames(reg *residue.Registry, s residue.Spec) []string {
 	names := []string{s.Name, s.Kind}
 	if k := reg.Kind(s.Kind); k != nil {
-		if sel, ok := k.Selector(s.Selector); ok {
+		if sel, ok := k.SelectorOf(s); ok {
 			names = append(names, k.Noun(sel))
 		}
 	}

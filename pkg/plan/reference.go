@@ -52,7 +52,7 @@ func kindPage(b *strings.Builder, k *residue.Kind) {
 		if s.NoTrack {
 			noun = "–"
 		}
-		row(b, code(s.Key+"="), s.Value.String(), phaseName(s.Phase), noun, s.Doc, example(s.Key, s.Example))
+		row(b, code(s.Key+"="+s.Front), s.Value.String(), phaseName(s.Phase), noun, s.Doc, example(s.Key, s.Example))
 	}
 	if len(k.Options) > 0 {
 		b.WriteString("\nand takes, beside the keys of every step:\n\n")

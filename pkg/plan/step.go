@@ -160,6 +160,7 @@ func (c *compiler) selectors(s *step) []residue.Spec {
 		if sel.Value == residue.Bool && text == "no" {
 			continue
 		}
+		sel, _ = s.kind.SelectorOf(residue.Spec{Selector: e.Key, Value: text})
 		spec := s.spec(sel, text, e)
 		spec.FromEnv = use.Env || s.use.Env
 		spec.Identify()

@@ -1,6 +1,10 @@
 package plan
 
-import "job-cleanup/pkg/residue"
+import (
+	"slices"
+
+	"job-cleanup/pkg/residue"
+)
 
 // settingKeys are the keys of [X-Cleanup].
 var settingKeys = []residue.Option{
@@ -63,7 +67,9 @@ func optionKeys(table []residue.Option) []string {
 func selectorKeys(k *residue.Kind) []string {
 	var keys []string
 	for _, s := range k.Selectors {
-		keys = append(keys, s.Key)
+		if !slices.Contains(keys, s.Key) {
+			keys = append(keys, s.Key)
+		}
 	}
 	return keys
 }

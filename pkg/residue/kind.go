@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"sort"
+	"strings"
 	"time"
 
 	"job-cleanup/pkg/outcome"
@@ -37,6 +38,10 @@ type Selector struct {
 	Marks   []Mark // what track may be told beside the reference
 	Doc     string
 	Example string
+
+	// Front tells rows of one Key apart: this one is for the values that begin
+	// with it ("lease:"), and the first row of the key for all others.
+	Front string
 }
 
 // Mark is a detail of a tracked residue that only the job knows: an upload's
@@ -101,7 +106,7 @@ func (k *Kind) Noun(s Selector) string {
 	return k.Name + "-" + s.Type
 }
 
-// Selector returns the selector of a plan key.
+// Selector returns the selector of a plan key, the first of its rows.
 func (k *Kind) Selector(key string) (Selector, bool) {
 	for _, s := range k.Selectors {
 		if s.Key == key {
@@ -109,6 +114,21 @@ func (k *Kind) Selector(key string) (Selector, bool) {
 		}
 	}
 	return Selector{}, false
+}
+
+// SelectorOf returns the row that a spec was made by: its key alone does not
+// say it where the key stands in several rows.
+func (k *Kind) SelectorOf(spec Spec) (Selector, bool) {
+	first, known := k.Selector(spec.Selector)
+	for _, s := range k.Selectors {
+		switch {
+		case s.Key != spec.Selector:
+		case spec.Tracked != nil && s.Type == spec.Tracked.Type,
+			spec.Tracked == nil && s.Front != "" && strings.HasPrefix(spec.Value, s.Front):
+			return s, true
+		}
+	}
+	return first, known
 }
 
 // Registry is a set of kinds by name.

@@ -23,8 +23,8 @@ func needTrack(s *Subject) string {
 // some, and cleans it in a later process.
 func tracked(tr *trial) {
 	spec := tr.spec()
-	spec.Value = tr.ref
 	spec.Tracked = &residue.Residue{Type: tr.selector(spec).Type, Ref: tr.ref}
+	spec.Value = tr.ref
 	if p, ok := tr.open(spec, tr.deps()).(residue.Prover); ok {
 		proven, err := p.Prove(context.Background())
 		tr.see(err)

@@ -45,7 +45,7 @@ func (tr *trial) selector(spec residue.Spec) residue.Selector {
 	if spec.Selector == "" {
 		return tr.Kind.Selectors[0]
 	}
-	sel, ok := tr.Kind.Selector(spec.Selector)
+	sel, ok := tr.Kind.SelectorOf(spec)
 	if !ok {
 		tr.tb.Fatalf("kind %q has no selector %q", tr.Kind.Name, spec.Selector)
 	}
