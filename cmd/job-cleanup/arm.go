@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -72,15 +73,15 @@ func (p *program) arm(ctx context.Context, o *options) error {
 		return usagef("say a step's name or a kind", "%v", err)
 	}
 	led, err := s.ledgerOf(sub.job.Job)
-	rec := &recorder{ledger: led, journal: s.journal, job: sub.job.Job}
+	rec := newRecorder(led, s.journal, sub.job.Job)
 	if err != nil {
 		rec.missing(err)
 	}
 	s.settleEarlier(ctx, sub)
 	s.giveFolder(ctx, sub, rec)
-	rec.write(s.armedRecords(ctx, sub, compiled, rec)...)
+	rec.book.add(s.armedRecords(ctx, sub, compiled, rec)...)
 	rec.problems(compiled)
-	rec.send(journal.Record{Event: journal.Armed, Count: len(compiled.Specs)})
+	rec.send(journal.Record{Event: journal.Armed, Message: fmt.Sprintf("armed %s: %d recorded", sub.job.Unit, len(compiled.Specs))})
 	return nil
 }
 

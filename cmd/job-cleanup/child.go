@@ -43,11 +43,11 @@ func runChild(ctx context.Context, p *program, _ *options) (int, error) {
 		return exitDone, out.list(ctx, p, o)
 	}
 	s := &site{program: p, opts: &options{}, state: o.State, shared: o.State, journal: out}
-	rec := &childRecorder{recorder: recorder{journal: out, job: job}, out: out, tracked: map[string]bool{}}
+	rec := &childRecorder{recorder: newRecorder(nil, out, job), out: out, tracked: map[string]bool{}}
 	items := rec.trackedItems(ctx, s)
 	e := &engine.Engine{
 		Kinds:    kinds,
-		Deps:     func(spec residue.Spec) residue.Deps { return s.deps(job, spec, &rec.recorder) },
+		Deps:     func(spec residue.Spec) residue.Deps { return s.deps(job, spec, rec.recorder) },
 		Recorder: rec,
 		Outcome:  o.Outcome,
 		Budget:   engine.Budget{Total: o.Total},
@@ -61,7 +61,7 @@ func runChild(ctx context.Context, p *program, _ *options) (int, error) {
 // childRecorder answers root, and writes what the job tracked to the job's own
 // ledger.
 type childRecorder struct {
-	recorder
+	*recorder
 	out     *answers
 	tracked map[string]bool // specs of the job's ledger
 }
@@ -69,7 +69,7 @@ type childRecorder struct {
 // Record implements engine.Recorder.
 func (r *childRecorder) Record(ev engine.Event) {
 	if r.tracked[ev.Spec.ID] {
-		r.write(ledgerRecords(ev)...)
+		r.note(ev)
 	}
 	r.out.event(ev)
 }
@@ -91,7 +91,7 @@ func (r *childRecorder) trackedItems(ctx context.Context, s *site) []engine.Item
 		r.missing(err)
 		return nil
 	}
-	r.ledger = own
+	r.book.ledger, r.book.written = own, true
 	items := trackable(itemsOf(state))
 	mark(r.tracked, items)
 	return items

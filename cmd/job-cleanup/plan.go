@@ -44,7 +44,7 @@ func runPlan(ctx context.Context, p *program, o *options) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	rec := &recorder{journal: s.journal, job: sub.job.Job}
+	rec := newRecorder(nil, s.journal, sub.job.Job)
 	if w.empty() {
 		s.nothing(sub)
 		return exitDone, nil

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,39 +15,41 @@ import (
 	"job-cleanup/pkg/secret"
 )
 
-// recordLimit bounds the wait for a ledger that somebody else writes to.
-const recordLimit = 3 * time.Second
-
 // recorder writes each step of a cleanup to the ledger, then to the journal.
 type recorder struct {
-	ledger     *ledger.Ledger // nil when there is nowhere to write, or nothing is to be written
+	book       book
 	journal    journal.Sender
 	job        residue.Job
 	stash      *secret.Stash // of the job's secrets; nil when there is none to be emptied
 	unrecorded sync.Once
-	done       bool // nothing is owed any more
 }
 
 var _ engine.Recorder = (*recorder)(nil)
 
+// newRecorder makes the recorder of one job; without a ledger it tells the
+// journal only.
+func newRecorder(led *ledger.Ledger, out journal.Sender, job residue.Job) *recorder {
+	r := &recorder{journal: out, job: job}
+	r.book = book{ledger: led, failed: r.missing}
+	return r
+}
+
 // Record implements engine.Recorder. A step that can't be written to the
 // ledger is told once, as a warning: the cleanup goes on.
 func (r *recorder) Record(ev engine.Event) {
-	r.write(ledgerRecords(ev)...)
+	r.note(ev)
 	if rec, ok := journalRecord(r.job, ev); ok {
 		r.send(rec)
 	}
 }
 
-// write adds records to the ledger, if there is one.
-func (r *recorder) write(records ...ledger.Record) {
-	if r.ledger == nil || len(records) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), recordLimit)
-	defer cancel()
-	if err := r.ledger.Append(ctx, records...); err != nil {
-		r.missing(err)
+// note writes an event to the ledger.
+func (r *recorder) note(ev engine.Event) {
+	switch {
+	case ev.Status != engine.Found:
+		r.book.end(endRecord(ev))
+	case len(ev.Residues) > 0:
+		r.book.add(foundRecords(ev)...)
 	}
 }
 
@@ -58,34 +60,32 @@ func (r *recorder) missing(err error) {
 	})
 }
 
+// duringJob are the events that come before there is an outcome.
+var duringJob = []journal.Event{journal.Armed, journal.Tracked, journal.Forgotten}
+
 // send completes a record with the job's identity. A journal that does not
 // take it has no other place to go to.
 func (r *recorder) send(rec journal.Record) {
-	rec.Unit, rec.Invocation, rec.Outcome = r.job.Unit, r.job.Invocation, r.job.Outcome
+	rec.Unit, rec.Invocation = r.job.Unit, r.job.Invocation
+	if !slices.Contains(duringJob, rec.Event) {
+		rec.Outcome = r.job.Outcome
+	}
 	_ = r.journal.Send(rec)
 }
 
-// ledgerRecords is what an event means for the ledger.
-func ledgerRecords(ev engine.Event) []ledger.Record {
+// endRecord is what an event other than a find means for the ledger.
+func endRecord(ev engine.Event) ledger.Record {
 	residueID := ""
 	if ev.Residue != nil {
 		residueID = ev.Residue.ID
 	}
-	switch ev.Status {
-	case engine.Found:
-		return foundRecords(ev)
-	case engine.Owed:
-		return []ledger.Record{ledger.Attempt(ev.Spec.ID, residueID, string(ev.Status), ev.Attempt,
-			&residue.Error{Reason: ev.Reason, Err: ev.Err})}
-	case engine.NotRevocable:
-		if ev.Until.After(time.Now()) {
-			attempt := ledger.Attempt(ev.Spec.ID, residueID, string(ev.Status), ev.Attempt,
-				&residue.Error{Reason: ev.Reason, Err: ev.Err})
-			attempt.Until = ev.Until
-			return []ledger.Record{attempt}
-		}
+	if ev.Status == engine.Owed || ev.Status == engine.NotRevocable && ev.Until.After(time.Now()) {
+		attempt := ledger.Attempt(ev.Spec.ID, residueID, string(ev.Status), ev.Attempt,
+			&residue.Error{Reason: ev.Reason, Err: ev.Err})
+		attempt.Until = ev.Until
+		return attempt
 	}
-	return []ledger.Record{ledger.Closed(ev.Spec.ID, residueID, string(ev.Status), ev.Reason)}
+	return ledger.Closed(ev.Spec.ID, residueID, string(ev.Status), ev.Reason)
 }
 
 func foundRecords(ev engine.Event) []ledger.Record {
@@ -141,23 +141,15 @@ func (r *recorder) summary(sum engine.Summary, took time.Duration) {
 // settle removes the ledger when nothing is owed any more, and with it the
 // secrets that were kept for that.
 func (r *recorder) settle() {
-	if r.ledger == nil {
-		return
-	}
-	defer func() {
-		if r.done && r.stash != nil {
-			_ = r.stash.DropAll() // what is left there is gone with the boot at the latest
-		}
-	}()
-	ctx, cancel := context.WithTimeout(context.Background(), recordLimit)
-	defer cancel()
-	settled, err := r.ledger.Settle(ctx)
+	settled, err := r.book.settle()
 	if err != nil {
 		r.missing(err)
 	}
-	r.done = err == nil && settled.Gone
 	if settled.Aside != "" {
 		r.send(journal.Record{Event: journal.LedgerDamaged, Ref: settled.Aside})
+	}
+	if settled.Gone && r.stash != nil {
+		_ = r.stash.DropAll() // what is left there is gone with the boot at the latest
 	}
 }
 

@@ -89,7 +89,8 @@ func (s *site) cleanup(ctx context.Context, sub *subject) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	rec := &recorder{ledger: own, journal: s.journal, job: sub.job.Job, stash: s.stash(sub.job.Job)}
+	rec := newRecorder(own, s.journal, sub.job.Job)
+	rec.stash = s.stash(sub.job.Job)
 	if w.empty() {
 		s.nothing(sub)
 		return exitDone, nil
@@ -102,7 +103,7 @@ func (s *site) cleanup(ctx context.Context, sub *subject) (int, error) {
 	defer release()
 	defer s.notifySystemd(budget, w)()
 	sum := s.clean(ctx, drain, sub, w, rec, budget)
-	rec.write(ledger.Ended(ledger.Ending{Outcome: sub.outcome, RunStart: began, RunEnd: time.Now()}))
+	rec.book.end(ledger.Ended(ledger.Ending{Outcome: sub.outcome, RunStart: began, RunEnd: time.Now()}))
 	rec.summary(sum, time.Since(began))
 	rec.settle()
 	if (s.opts.strict || w.plan.Settings.Strict) && !sum.Clean() {
@@ -116,7 +117,9 @@ func (s *site) cleanup(ctx context.Context, sub *subject) (int, error) {
 func (s *site) clean(ctx context.Context, drain <-chan struct{}, sub *subject, w *work, rec *recorder, budget engine.Budget) engine.Summary {
 	sum := rec.refusals(w.plan)
 	s.keepForLater(sub, w, rec)
-	rec.write(w.newRecords(sub.job)...)
+	// The ending first: should this be cut off, a later look must not take the
+	// job for lost.
+	rec.begin(w, sub, ledger.Ended(ledger.Ending{Outcome: sub.outcome, RunStart: time.Now()}))
 	if w.tracked || len(w.lent) > 0 {
 		began := time.Now()
 		sum.Merge(s.asJob(ctx, drain, sub, w.lent, rec, budget.Total/2))
@@ -135,6 +138,17 @@ func (s *site) clean(ctx context.Context, drain <-chan struct{}, sub *subject, w
 	}
 	sum.Merge(e.Run(ctx, drain, items))
 	return sum
+}
+
+// begin records what a cleanup begins with: at once where the job has a ledger
+// already, else with the first thing that is found.
+func (r *recorder) begin(w *work, sub *subject, ending ledger.Record) {
+	records := append(w.newRecords(sub.job), ending)
+	if len(w.recorded) > 0 {
+		r.book.add(records...)
+	} else {
+		r.book.open(records)
+	}
 }
 
 // newRecords are the ledger lines for what is not recorded yet.

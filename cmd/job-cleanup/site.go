@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 
 	"job-cleanup/pkg/journal"
@@ -31,6 +32,7 @@ type site struct {
 	runtime string // of stashed secrets; "" for nowhere
 	journal journal.Sender
 	logFile *journal.File
+	flushed sync.Once // the journal, before it is read
 }
 
 // site opens the place that the options and the caller's rights lead to.

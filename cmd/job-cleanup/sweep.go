@@ -12,7 +12,6 @@ import (
 	"job-cleanup/pkg/engine"
 	"job-cleanup/pkg/ledger"
 	"job-cleanup/pkg/manager"
-	"job-cleanup/pkg/outcome"
 	"job-cleanup/pkg/residue"
 )
 
@@ -133,26 +132,29 @@ func (s *site) later(ctx context.Context, led *ledger.Ledger, state *ledger.Stat
 	job.Homes = homes(accounts("/etc/passwd"))
 	job.Outside = len(job.Sandbox) > 0
 	job.End = before
-	job.Outcome = outcome.Outcome{Result: outcome.Lost}
-	if state.Ending != nil {
-		job.Outcome = state.Ending.Outcome
-	}
+	ending, sure := s.ending(ctx, state)
+	job.Outcome = ending
 	if s.uid == 0 && (job.User == nil || job.User.UID != 0) {
 		items = withoutEnvironment(items)
 	}
 	if job.User == nil || job.User.Dynamic && !job.FullRights {
 		items = withoutCommands(items)
 	}
-	rec := &recorder{ledger: led, journal: s.journal, job: job, stash: s.stash(job)}
+	rec := newRecorder(led, s.journal, job)
+	rec.stash, rec.book.written = s.stash(job), true
 	if len(items) > 0 {
-		began := time.Now()
+		began, sum := time.Now(), engine.Summary{}
+		if !sure {
+			items = rec.holdConditional(items, &sum)
+		}
 		e := &engine.Engine{
 			Kinds:    kinds,
 			Deps:     func(spec residue.Spec) residue.Deps { return s.laterDeps(job, spec, rec) },
 			Recorder: rec,
 			Outcome:  job.Outcome,
 		}
-		rec.summary(e.Run(ctx, nil, items), time.Since(began))
+		sum.Merge(e.Run(ctx, nil, items))
+		rec.summary(sum, time.Since(began))
 	}
 	rec.settle()
 }

@@ -94,7 +94,7 @@ func runTrack(ctx context.Context, p *program, o *options) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	rec := &recorder{ledger: led, journal: s.onlyJournal(), job: sub.job.Job}
+	rec := newRecorder(led, s.onlyJournal(), sub.job.Job)
 	if o.forget != "" {
 		return s.forget(ctx, rec, o.forget)
 	}
@@ -112,14 +112,15 @@ func runTrack(ctx context.Context, p *program, o *options) (int, error) {
 
 // forget takes back what was tracked.
 func (s *site) forget(ctx context.Context, rec *recorder, id string) (int, error) {
-	state, err := rec.ledger.Replay(ctx)
+	state, err := rec.book.ledger.Replay(ctx)
 	if err != nil || state.Account(id) == nil || state.Account(id).Spec.Tracked == nil {
 		return 0, usagef("track prints the id; status shows what is tracked", "nothing is tracked with id %q", id)
 	}
-	if err := rec.ledger.Append(ctx, ledger.Forget(id)); err != nil {
+	if err := rec.book.ledger.Append(ctx, ledger.Forget(id)); err != nil {
 		return 0, err
 	}
 	rec.send(journal.Record{Event: journal.Forgotten, Ref: state.Account(id).Spec.Value, ResidueID: id})
+	rec.book.written = true
 	rec.settle()
 	return exitDone, nil
 }

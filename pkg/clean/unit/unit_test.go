@@ -231,7 +231,7 @@ func TestAnswers(t *testing.T) {
 		"silent":      {managertest.Silent(t), "db-1.service", id(1), "unreachable timeout"},
 		"not running": {slow.Address, "db-1.service", id(9), "gone absent"},
 	} {
-		ctx, cancel := context.WithTimeoutCause(limited(t), 200*time.Millisecond, fmt.Errorf("the engine's own word"))
+		ctx, cancel := context.WithTimeoutCause(limited(t), time.Second, fmt.Errorf("the engine's own word"))
 		err := openAt(t, c.address, "Stop", c.ref).Remove(ctx, residue.Residue{Type: "unit", Ref: c.ref, Proof: map[string]string{"invocation": c.invocation}})
 		if class(err) != c.want {
 			t.Errorf("%s: %s (%v), want %s", what, class(err), err, c.want)

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"job-cleanup/pkg/ledger"
+)
+
+// recordLimit bounds the wait for a ledger that somebody else writes to.
+const recordLimit = 3 * time.Second
+
+// How long and how many lines may wait to be written.
+const (
+	holdLimit = 50 * time.Millisecond
+	heldMost  = 256
+)
+
+// book writes the ledger lines of one cleanup. What is about to be removed is
+// on the disk before that. The rest may wait for the next such write: a debt
+// whose end is lost is looked at again, without harm. And a job that left
+// nothing costs no write at all.
+type book struct {
+	ledger *ledger.Ledger // nil when there is nowhere to write, or nothing is to be written
+	failed func(error)
+
+	mu    sync.Mutex
+	opens []ledger.Record // the job and its specs, until the first of them is found
+	ends  []ledger.Record
+	// written says that there is something of this job in the ledger, or was.
+	written bool
+}
+
+// open notes what a cleanup begins with. It is written when something is found,
+// or after a moment, whichever comes first.
+func (b *book) open(records []ledger.Record) {
+	if b.ledger == nil || len(records) == 0 {
+		return
+	}
+	b.mu.Lock()
+	b.opens = records
+	b.mu.Unlock()
+	time.AfterFunc(holdLimit, b.flush)
+}
+
+// add writes records now, behind all that waited.
+func (b *book) add(records ...ledger.Record) {
+	if b.ledger == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.write(records)
+}
+
+// end notes the end of debts, or a try. The end of a spec that was never
+// written down needs no record.
+func (b *book) end(record ledger.Record) {
+	if b.ledger == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if record.Type == ledger.TypeClosed && record.ResidueID == "" && b.drop(record.ID) {
+		return
+	}
+	b.ends = append(b.ends, record)
+	if len(b.ends) >= heldMost {
+		b.write(nil)
+	}
+}
+
+// drop forgets a spec that waits to be written, and reports whether it did.
+func (b *book) drop(id string) bool {
+	before := len(b.opens)
+	b.opens = slices.DeleteFunc(b.opens, func(r ledger.Record) bool { return r.Spec != nil && r.Spec.ID == id })
+	return len(b.opens) < before
+}
+
+// flush writes what waited.
+func (b *book) flush() {
+	if b.ledger == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.write(nil)
+}
+
+func (b *book) write(more []ledger.Record) {
+	if !slices.ContainsFunc(b.opens, func(r ledger.Record) bool { return r.Type == ledger.TypeSpec }) {
+		b.opens = nil // the job alone owes nothing
+	}
+	all := slices.Concat(b.opens, b.ends, more)
+	b.opens, b.ends = nil, nil
+	if len(all) == 0 || !b.written && len(all) == 1 && all[0].Type == ledger.TypeOutcome {
+		return
+	}
+	b.written = true
+	ctx, cancel := context.WithTimeout(context.Background(), recordLimit)
+	defer cancel()
+	if err := b.ledger.Append(ctx, all...); err != nil {
+		b.failed(err)
+	}
+}
+
+// settle writes what waited and removes the ledger when nothing is owed any
+// more.
+func (b *book) settle() (ledger.Settled, error) {
+	if b.ledger == nil {
+		return ledger.Settled{}, nil
+	}
+	b.flush()
+	if !b.written {
+		return ledger.Settled{Gone: true}, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), recordLimit)
+	defer cancel()
+	return b.ledger.Settle(ctx)
+}
