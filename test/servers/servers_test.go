@@ -8,6 +8,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	amqp "github.com/rabbitmq/amqp091-go"
+
 	"job-cleanup/test/servers"
 )
 
@@ -45,4 +49,114 @@ func TestVault(t *testing.T) {
 		}
 	})
 	wantGone(t, pid)
+}
+
+func TestConsul(t *testing.T) {
+	var pid int
+	t.Run("lives", func(t *testing.T) {
+		c := servers.Consul(t)
+		if status, text := c.Do(http.MethodPut, "kv/a/b", "value"); status != http.StatusOK || text != "true" {
+			t.Errorf("put: %d %q", status, text)
+		}
+		c.Stop()
+		c.Start()
+		pid = c.PID()
+		if status, text := c.Do(http.MethodGet, "kv/a/b?raw", ""); status != http.StatusOK || text != "value" {
+			t.Errorf("after the restart: %d %q", status, text)
+		}
+		c.Token = "ffffffff-0000-0000-0000-000000000000"
+		if status, _ := c.Do(http.MethodGet, "kv/a/b?raw", ""); status != http.StatusForbidden {
+			t.Errorf("with an unknown token: %d", status)
+		}
+	})
+	wantGone(t, pid)
+}
+
+func TestS3(t *testing.T) {
+	var pid int
+	t.Run("lives", func(t *testing.T) {
+		s := servers.S3(t)
+		s.Bucket("artifacts")
+		upload, err := s.Client().CreateMultipartUpload(t.Context(), &s3.CreateMultipartUploadInput{Bucket: aws.String("artifacts"), Key: aws.String("a/b")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Stop()
+		s.Start()
+		pid = s.PID()
+		list, err := s.Client().ListMultipartUploads(t.Context(), &s3.ListMultipartUploadsInput{Bucket: aws.String("artifacts")})
+		if err != nil || len(list.Uploads) != 1 || *list.Uploads[0].UploadId != *upload.UploadId {
+			t.Errorf("after the restart: %v, %v", list, err)
+		}
+	})
+	wantGone(t, pid)
+}
+
+func TestPostgres(t *testing.T) {
+	var pid int
+	t.Run("lives", func(t *testing.T) {
+		p := servers.Postgres(t)
+		p.Exec("postgres", "CREATE SCHEMA a", "CREATE TABLE a.b AS SELECT 1")
+		p.Stop()
+		p.Start()
+		pid = p.PID()
+		if n := p.Count("postgres", "SELECT count(*) FROM a.b WHERE 1 = $1", 1); n != 1 {
+			t.Errorf("after the restart: %d rows", n)
+		}
+	})
+	wantGone(t, pid)
+}
+
+func TestRedis(t *testing.T) {
+	var pid int
+	t.Run("lives", func(t *testing.T) {
+		r := servers.Redis(t)
+		client := r.Client()
+		defer client.Close()
+		if err := client.Set(t.Context(), "a", "b", 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+		r.Stop()
+		r.Start()
+		pid = r.PID()
+		if got, err := client.Get(t.Context(), "a").Result(); err != nil || got != "b" {
+			t.Errorf("after the restart: %q, %v", got, err)
+		}
+	})
+	wantGone(t, pid)
+}
+
+func TestRabbitMQ(t *testing.T) {
+	var pid int
+	t.Run("lives", func(t *testing.T) {
+		r := servers.RabbitMQ(t)
+		onChannel(t, r, func(channel *amqp.Channel) error {
+			_, err := channel.QueueDeclare("a", true, false, false, false, nil)
+			return err
+		})
+		r.Stop()
+		r.Start()
+		pid = r.PID()
+		onChannel(t, r, func(channel *amqp.Channel) error {
+			_, err := channel.QueueDeclarePassive("a", true, false, false, false, nil)
+			return err
+		})
+	})
+	wantGone(t, pid)
+}
+
+func onChannel(t *testing.T, r *servers.RabbitMQServer, do func(*amqp.Channel) error) {
+	t.Helper()
+	connection, err := amqp.Dial(r.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	channel, err := connection.Channel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := do(channel); err != nil {
+		t.Error(err)
+	}
 }
