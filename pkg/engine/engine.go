@@ -12,6 +12,7 @@ package engine
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"job-cleanup/pkg/outcome"
@@ -99,12 +100,16 @@ func (e *Engine) open(items []Item) []task {
 	return tasks
 }
 
-func (e *Engine) cleaner(spec residue.Spec) (residue.Cleaner, error) {
+func (e *Engine) cleaner(spec residue.Spec) (cleaner residue.Cleaner, err error) {
 	kind := e.Kinds.Kind(spec.Kind)
 	if kind == nil {
 		return nil, residue.Errorf(residue.Retry, residue.Other, "this version knows no kind %q", spec.Kind)
 	}
-	return kind.Open(spec, e.Deps(spec))
+	err = guarded(context.Background(), func(context.Context) (err error) {
+		cleaner, err = kind.Open(spec, e.Deps(spec))
+		return err
+	})
+	return cleaner, err
 }
 
 func (e *Engine) sideBySide(wave []task, do func(task)) {
@@ -128,9 +133,20 @@ func (e *Engine) clean(ctx context.Context, drain <-chan struct{}, t task) {
 		e.report(Event{Spec: t.Spec, Status: Absent, Attempt: t.Attempts[t.Spec.ID] + 1})
 		return
 	}
+	e.removeAll(caller, t, found)
+}
+
+// removeAll removes side by side, but with no more goroutines than calls may
+// be made: anybody can make a pattern match very many names.
+func (e *Engine) removeAll(c caller, t task, found []residue.Residue) {
 	var all sync.WaitGroup
-	for _, r := range found {
-		all.Go(func() { e.remove(caller, t, r) })
+	var next atomic.Int64
+	for range min(e.Parallel, len(found)) {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(found)); i = next.Add(1) - 1 {
+				e.remove(c, t, found[i])
+			}
+		})
 	}
 	all.Wait()
 }
@@ -141,14 +157,18 @@ func (e *Engine) find(c caller, t task) ([]residue.Residue, bool) {
 	if t.Resolved {
 		return t.Found, true
 	}
-	var found []residue.Residue
+	answer := make(chan []residue.Residue, 1)
 	took, err := c.call(func(ctx context.Context) error {
-		var err error
-		found, err = t.cleaner.Find(ctx)
+		found, err := t.cleaner.Find(ctx)
+		answer <- found
 		return err
 	})
-	if err != nil && residue.AsError(err).Reason == abandoned {
-		found = nil // still being written by the abandoned call
+	var found []residue.Residue
+	if err == nil || residue.AsError(err).Reason != abandoned { // else it may still come, too late
+		select {
+		case found = <-answer:
+		default: // not tried, or it panicked
+		}
 	}
 	for i := range found {
 		if found[i].ID == "" {
