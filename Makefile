@@ -10,7 +10,7 @@ SHELL       := /bin/bash
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-# Roots of containers and the built linter are kept here between runs.
+# Roots of containers, servers and the built linter are kept here between runs.
 export JOB_CLEANUP_TEST_CACHE ?= $(if $(filter 0,$(shell id -u)),/var/cache,$(or $(XDG_CACHE_HOME),$(HOME)/.cache))/job-cleanup-test
 
 LINT_VERSION := 2.15.0
@@ -35,6 +35,7 @@ test: setup lint gotest
 
 setup:
 	test/setup.sh
+	go run ./test/servers/prepare
 
 lint: $(LINT)
 	@unformatted=$$(gofmt -l cmd pkg test); if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi

@@ -6,7 +6,10 @@ set -euo pipefail
 # systemd-container, debootstrap: machines with real systemd
 # gcc, libc6-dev: the race detector
 # e2fsprogs, procps, util-linux: chattr, mkfs, pkill, nsenter
-packages=(systemd-container debootstrap gcc libc6-dev e2fsprogs procps util-linux)
+# postgresql, redis-server, rabbitmq-server: real servers, which tests start
+# awscli, curl, postgresql-client: the usual shell hook, which make bench measures
+packages=(systemd-container debootstrap gcc libc6-dev e2fsprogs procps util-linux
+	postgresql redis-server rabbitmq-server awscli curl postgresql-client)
 
 missing=()
 for package in "${packages[@]}"; do
@@ -23,6 +26,13 @@ if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
 	exit 0
 fi
 echo "setup: installing ${missing[*]}"
+# No package starts a service of this machine. A policy that is there stays.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ] && [ ! -L "$policy" ]; then
+	trap 'rm -f "$policy"' EXIT
+	printf '#!/bin/sh\nexit 101\n' >"$policy"
+	chmod 755 "$policy"
+fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -q || echo "setup: apt-get update failed, trying with the lists that are here"
 apt-get install -y -q --no-install-recommends "${missing[@]}"

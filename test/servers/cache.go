@@ -10,6 +10,23 @@ import (
 	"syscall"
 )
 
+// Program is a server's program that is made on first use and then cached.
+type Program struct {
+	Name string
+	path func() (string, error)
+}
+
+// Path returns the program's file, which it makes if it is not in the cache:
+// for Vault that takes minutes.
+func (p Program) Path() (string, error) { return p.path() }
+
+// Programs are all programs that are made.
+var Programs = []Program{
+	{"the S3 gateway", gatewayBinary},
+	{"Consul", consulBinary},
+	{"Vault's core", vaultBinary},
+}
+
 // cached returns a file of a folder in the cache, and has the folder made if
 // it is not there. A lock lets test runs side by side share the work, and the
 // folder gets its name when it is complete.

@@ -5,8 +5,8 @@
 // data in a folder of its own.
 //
 // A server answers when its constructor returns, and is gone, with its data,
-// when the test ends, or when the test process is killed. Stop and Start in
-// between are the server that is down and comes back: same address, same data,
+// when the test ends; when the test process is killed, it is killed too. Stop
+// and Start in between are the server that is down and comes back: same address, same data,
 // same credentials. Machines of package rig share the host's network, so what
 // runs in them reaches these servers too. Where a server can't be had on this
 // machine, the test is skipped with the reason.

@@ -3,10 +3,15 @@
 package servers_test
 
 import (
+	"bufio"
 	"errors"
+	"fmt"
 	"net/http"
+	"os"
+	"os/exec"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -159,4 +164,56 @@ func onChannel(t *testing.T, r *servers.RabbitMQServer, do func(*amqp.Channel) e
 	if err := do(channel); err != nil {
 		t.Error(err)
 	}
+}
+
+// inKilled tells this test program to be one that is killed.
+const inKilled = "JOB_CLEANUP_TEST_KILLED"
+
+// TestKilled: nothing lives on when the test program has no chance to end its
+// servers.
+func TestKilled(t *testing.T) {
+	if os.Getenv(inKilled) != "" {
+		pids := []int{servers.Postgres(t).PID(), servers.RabbitMQ(t).PID()}
+		fmt.Println("servers:", pids[0], pids[1])
+		select {}
+	}
+	program := exec.Command(os.Args[0], "-test.run=^TestKilled$")
+	program.Env = append(os.Environ(), inKilled+"=yes", "TMPDIR="+openFolder(t))
+	output, err := program.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pids [2]int
+	lines := bufio.NewReader(output)
+	line, _ := lines.ReadString('\n')
+	_, scanErr := fmt.Sscanf(line, "servers: %d %d", &pids[0], &pids[1])
+	program.Process.Kill()
+	program.Wait()
+	if scanErr != nil {
+		t.Skipf("no servers to be killed: %q", line)
+	}
+	for _, pid := range pids {
+		deadline := time.Now().Add(20 * time.Second)
+		for syscall.Kill(-pid, 0) == nil && time.Now().Before(deadline) {
+			time.Sleep(10 * time.Millisecond)
+		}
+		wantGone(t, pid)
+	}
+}
+
+// openFolder is a folder for temporary files that every user can enter.
+func openFolder(t *testing.T) string {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "job-cleanup-killed-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	if err := os.Chmod(folder, 0o1777); err != nil {
+		t.Fatal(err)
+	}
+	return folder
 }
