@@ -67,9 +67,10 @@ func describeLive(sub *subject) {
 }
 
 // user tells who the job runs as; nil when nobody can say, which gives its
-// words no rights at all.
+// words no rights at all. That it is a CI job is only what its environment
+// says: it runs as the unit of its runner does.
 func (s *site) user(sub *subject) *residue.Identity {
-	if s.uid != 0 || sub.identity.Unit == "" || sub.job.CI {
+	if s.uid != 0 || sub.identity.Unit == "" {
 		return s.callerIdentity()
 	}
 	if live := sub.live; live != nil && live.UID != nil && live.GID != nil {
@@ -89,7 +90,7 @@ func (s *site) user(sub *subject) *residue.Identity {
 
 // userName is what User= of the unit says, and whether its user is dynamic.
 func (s *site) userName(sub *subject) (string, bool) {
-	if sub.live != nil {
+	if sub.live != nil && sub.live.LoadState == "loaded" {
 		return sub.live.User, sub.live.Dynamic
 	}
 	if sub.unit == nil {
@@ -113,6 +114,9 @@ func parseYes(text string) (yes, ok bool) {
 // or a CI job's workspace.
 func (s *site) bases(sub *subject) []string {
 	if sub.job.CI {
+		if s.uid == 0 && !sub.rootsOwn() {
+			return nil // the job's own words
+		}
 		return s.workspaces()
 	}
 	var all []string

@@ -33,6 +33,7 @@ type subject struct {
 	outcome  outcome.Outcome
 	unit     *unitfile.Unit // nil when its files were not found
 	live     *manager.Unit  // nil when the manager does not know it, or can't be asked
+	inside   bool           // we stand in the unit's cgroup
 	hook     bool           // we are the stop hook of the unit, or run below it
 }
 
@@ -47,7 +48,8 @@ func (s *site) subject(ctx context.Context, own bool) (*subject, error) {
 	}
 	sub := &subject{identity: id, outcome: outcome.FromEnv(s.env.lookup)}
 	_, told := s.env["SERVICE_RESULT"]
-	sub.hook = told && id.Unit != "" && outcome.ParseCgroup(string(cgroup)).Unit == id.Unit
+	sub.inside = id.Unit != "" && outcome.ParseCgroup(string(cgroup)).Unit == id.Unit
+	sub.hook = told && sub.inside && !own // before a job there is no hook, whatever the environment says
 	sub.job.UserBus = s.opts.user || s.opts.unit == "" && id.UserManager
 	sub.job.CI = id.CI != "" && id.InvocationFrom == id.CI
 	s.ask(ctx, sub)
@@ -111,10 +113,11 @@ func (s *site) ask(ctx context.Context, sub *subject) {
 	}
 	sub.live = &unit
 	id.Unit = cmp.Or(id.Unit, unit.Name)
-	// A job can write its own INVOCATION_ID for a hook that has more rights
-	// than it; the manager knows better.
-	if id.Invocation == "" || sub.hook && unit.Invocation != "" && s.opts.invocation == "" {
-		id.Invocation, id.InvocationFrom = unit.Invocation, "manager"
+	// A job can write its own INVOCATION_ID, and a CI platform's variables, for
+	// lines that have more rights than it; the manager knows better.
+	lies := sub.hook || s.uid == 0 && sub.inside && !unit.RunsAsRoot()
+	if id.Invocation == "" || lies && unit.Invocation != "" && s.opts.invocation == "" {
+		id.Invocation, id.InvocationFrom, sub.job.CI = unit.Invocation, "manager", false
 	}
 }
 

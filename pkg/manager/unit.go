@@ -65,6 +65,13 @@ type Sandbox struct {
 	WorkingDirectory string
 }
 
+// RunsAsRoot reports whether the unit's main lines certainly have root's own
+// rights.
+func (u Unit) RunsAsRoot() bool {
+	root := u.User == "" || u.User == "root" || u.User == "0"
+	return u.LoadState == "loaded" && root && !u.Dynamic && (u.UID == nil || *u.UID == 0)
+}
+
 // Unit returns a unit that is loaded; any other is ErrNotLoaded. It loads
 // none: to ask for a unit must not bring it back.
 func (c *Conn) Unit(ctx context.Context, name string) (Unit, error) {
