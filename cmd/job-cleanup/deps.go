@@ -14,7 +14,7 @@ var errRunsAgain = errors.New("the unit runs again: what the plan names may be t
 
 // deps is what a cleaner is given beside its spec.
 func (s *site) deps(job residue.Job, spec residue.Spec, rec *recorder) residue.Deps {
-	resolver := secret.Resolver{Env: s.env.lookup, Credentials: s.env["CREDENTIALS_DIRECTORY"], Stash: s.stash(job)}
+	resolver := secret.Resolver{Env: s.env.lookup, Credentials: s.credentials(job), Stash: s.stash(job)}
 	if spec.Tracked != nil && s.uid != 0 {
 		uid := uint32(s.uid)
 		resolver = secret.Resolver{Owner: &uid} // what a job wrote down names no secret but its own files

@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"job-cleanup/pkg/engine"
@@ -9,6 +10,20 @@ import (
 	"job-cleanup/pkg/residue"
 	"job-cleanup/pkg/secret"
 )
+
+// systemCredentials is where the system's manager keeps the units' credentials.
+const systemCredentials = "/run/credentials"
+
+// credentials is the folder of the unit's credentials, "" when it has none. A
+// job can write another unit's into its environment; with root's rights only
+// the unit's own counts.
+func (s *site) credentials(job residue.Job) string {
+	folder := s.env["CREDENTIALS_DIRECTORY"]
+	if folder == "" || s.uid != 0 || job.User != nil && job.User.UID == 0 {
+		return folder
+	}
+	return filepath.Join(systemCredentials, job.Unit)
+}
 
 // stash is where arm keeps the job's secrets for its cleanup.
 func (s *site) stash(job residue.Job) *secret.Stash {
@@ -51,7 +66,7 @@ func (s *site) keepSecrets(sub *subject, spec residue.Spec, rec *recorder, schem
 // keep stashes one secret and returns its new reference. The stash is the job
 // user's: as root, nothing goes there that this user could not read itself.
 func (s *site) keep(sub *subject, ref secret.Ref) (string, error) {
-	resolver := secret.Resolver{Env: s.env.lookup, Credentials: s.env["CREDENTIALS_DIRECTORY"]}
+	resolver := secret.Resolver{Env: s.env.lookup, Credentials: s.credentials(sub.job.Job)}
 	if s.uid == 0 && !sub.rootsOwn() && ref.Scheme != secret.Credential {
 		if sub.job.User == nil {
 			return "", secret.ErrForbidden
