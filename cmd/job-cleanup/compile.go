@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"job-cleanup/pkg/expand"
+	"job-cleanup/pkg/ledger"
 	"job-cleanup/pkg/manager"
 	"job-cleanup/pkg/plan"
 	"job-cleanup/pkg/residue"
@@ -77,10 +78,11 @@ func (s *site) specifiers(sub *subject) expand.Specifiers {
 	return specs
 }
 
-// deferred keeps of a plan what had to wait when the job was armed. All else
-// was recorded then, and that counts.
-func deferred(p *plan.Plan, steps []string) *plan.Plan {
+// deferred keeps of a plan what had to wait when the job was armed, and the
+// mistakes of steps that were not recorded then. What was recorded counts.
+func deferred(p *plan.Plan, armed *ledger.State) *plan.Plan {
 	kept := &plan.Plan{Settings: p.Settings}
+	steps := armed.Job.Deferred
 	for _, spec := range p.Specs {
 		if slices.Contains(steps, spec.Name) {
 			kept.Specs = append(kept.Specs, spec)
@@ -92,7 +94,8 @@ func deferred(p *plan.Plan, steps []string) *plan.Plan {
 		}
 	}
 	for _, problem := range p.Problems {
-		if problem.Step == "" || slices.Contains(steps, problem.Step) {
+		recorded := func(a *ledger.Account) bool { return a.Spec.Name == problem.Step }
+		if problem.Step == "" || slices.Contains(steps, problem.Step) || !slices.ContainsFunc(armed.Accounts, recorded) {
 			kept.Problems = append(kept.Problems, problem)
 		}
 	}

@@ -35,10 +35,13 @@ func (s *site) ending(ctx context.Context, state *ledger.State) (ending outcome.
 		_ = exec.CommandContext(ctx, "/usr/bin/journalctl", "--sync").Run()
 	})
 	job := state.Job.Job
-	trusted := journal.Entry.Trusted
-	if job.UserBus {
-		trusted = func(e journal.Entry) bool { return e.TrustedUser(uint32(s.uid)) }
+	user := uint32(s.uid)
+	if job.User != nil && !job.UserBus {
+		user = job.User.UID
 	}
+	// Of a process that ended at once the journal knows the user, but may not
+	// know the unit any more.
+	trusted := func(e journal.Entry) bool { return e.Trusted() || e.TrustedUser(user) }
 	return told(journal.Reader{}.Read(ctx, "JOB_CLEANUP_UNIT="+job.Unit, "JOB_CLEANUP_INVOCATION="+job.Invocation), trusted)
 }
 

@@ -50,7 +50,20 @@ func runRun(ctx context.Context, p *program, o *options) (int, error) {
 		p.hint("wait for it to end, or say --force")
 		return exitRefused, nil
 	}
-	return s.cleanup(ctx, sub)
+	if sub.byHand() && o.whole() {
+		sub.elsewhere = s.sweepUnit(ctx, sub)
+	}
+	code, err := s.cleanup(ctx, sub)
+	if o.strict && code == exitDone && len(sub.elsewhere) > 0 {
+		code = exitOwed
+	}
+	return code, err
+}
+
+// whole reports whether nothing on the command line narrows what is meant: all
+// that the unit owes.
+func (o *options) whole() bool {
+	return o.invocation == "" && o.plan == "" && len(o.steps)+len(o.skip)+len(o.only) == 0
 }
 
 // about opens the site and finds the job, a unit named as argument included.
@@ -178,7 +191,7 @@ func (w *work) empty() bool {
 // nothing tells a person that there was nothing to do; a hook stays silent
 // about a job that left nothing to be removed by plan.
 func (s *site) nothing(sub *subject) {
-	if sub.hook {
+	if sub.hook || sub.elsewhere != nil {
 		return
 	}
 	s.warn("nothing to do for %s: no [X-Cleanup] section, nothing owed", sub.job.Unit)

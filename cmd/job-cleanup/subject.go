@@ -35,6 +35,10 @@ type subject struct {
 	live     *manager.Unit  // nil when the manager does not know it, or can't be asked
 	inside   bool           // we stand in the unit's cgroup
 	hook     bool           // we are the stop hook of the unit, or run below it
+
+	// elsewhere are specs that other ledgers of the unit owe, tried just now;
+	// nil when there are no such ledgers.
+	elsewhere map[string]bool
 }
 
 // subject finds out which job is meant and what can be known of it. With own
@@ -127,6 +131,12 @@ func (sub *subject) name() {
 	id := sub.identity
 	sub.job.Unit = cmp.Or(id.Unit, id.CI, byHand)
 	sub.job.Invocation = cmp.Or(id.Invocation, randomID())
+	if id.Invocation == "" && sub.byHand() {
+		sub.job.Invocation = byHand // one ledger, however often it is tried
+	}
+	if sub.ended() && sub.outcome.Result == outcome.Unknown {
+		sub.outcome.Result = sub.live.Result
+	}
 	sub.job.Outcome = sub.outcome
 	switch {
 	case sub.job.CI, id.Unit == "":
@@ -134,6 +144,19 @@ func (sub *subject) name() {
 	default:
 		sub.job.Witness = ledger.ByManager
 	}
+}
+
+// byHand reports whether a person named the unit: neither the unit itself nor its
+// failure handler is at work, nor one job of a CI runner.
+func (sub *subject) byHand() bool {
+	return sub.identity.Unit != "" && !sub.inside && !sub.job.CI && sub.identity.UnitFrom != "MONITOR_UNIT"
+}
+
+// ended reports whether the manager still knows the end of this very job. It
+// forgets that of a success.
+func (sub *subject) ended() bool {
+	return sub.byHand() && sub.live != nil && sub.live.Invocation != "" &&
+		sub.live.Invocation == sub.identity.Invocation && sub.live.Life().State == manager.Over
 }
 
 func randomID() string {

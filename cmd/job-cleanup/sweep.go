@@ -98,6 +98,46 @@ func (s *site) sweepOne(ctx context.Context, store *ledger.Store, entry ledger.E
 	return nil
 }
 
+// sweepUnit cleans what other invocations of a unit owe: who names the unit by
+// hand means all of it. It returns the specs that they still owe, by id; nil
+// when there was no such ledger.
+func (s *site) sweepUnit(ctx context.Context, sub *subject) map[string]bool {
+	var owed map[string]bool
+	store, probe := s.storeOf(sub.job.Job), s.probe(ctx)
+	for entry, err := range store.Ledgers(ctx, sub.job.Unit) {
+		if err == nil && (entry.Damaged > 0 || entry.Invocation == sub.job.Invocation) {
+			continue
+		}
+		if err == nil {
+			err = s.sweepOne(ctx, store, entry, probe)
+		}
+		if err != nil {
+			s.warn("%s/%s: %v", entry.Unit, entry.Invocation, err)
+			continue
+		}
+		if owed == nil {
+			owed = map[string]bool{}
+		}
+		s.owedBy(ctx, store, entry, owed)
+	}
+	return owed
+}
+
+// owedBy adds the specs that a ledger owes.
+func (s *site) owedBy(ctx context.Context, store *ledger.Store, entry ledger.Entry, owed map[string]bool) {
+	led, err := store.Ledger(entry.Unit, entry.Invocation)
+	if err != nil {
+		return
+	}
+	state, err := led.Replay(ctx)
+	if err != nil {
+		return // gone: nothing is owed
+	}
+	for _, debt := range state.Owed() {
+		owed[debt.Spec.ID] = true
+	}
+}
+
 // unitRuns reports whether the unit of a ledger may be active now, in whatever
 // invocation.
 func (s *site) unitRuns(ctx context.Context, state *ledger.State) bool {

@@ -9,6 +9,7 @@ import (
 	"job-cleanup/pkg/clean/all"
 	"job-cleanup/pkg/engine"
 	"job-cleanup/pkg/ledger"
+	"job-cleanup/pkg/outcome"
 	"job-cleanup/pkg/plan"
 	"job-cleanup/pkg/residue"
 )
@@ -34,6 +35,9 @@ func (s *site) gather(ctx context.Context, sub *subject, own *ledger.Ledger) (*w
 		s.warn("what was armed can't be read: %v", err)
 	}
 	if armed != nil {
+		if armed.Ending != nil && sub.outcome.Result == outcome.Unknown {
+			sub.outcome = armed.Ending.Outcome // cleaned again, by hand
+		}
 		sub.adopt(armed.Job)
 	}
 	compiled, err := s.compile(sub, false)
@@ -43,7 +47,7 @@ func (s *site) gather(ctx context.Context, sub *subject, own *ledger.Ledger) (*w
 	w := &work{plan: compiled, recorded: map[string]bool{}}
 	items := itemsOf(armed)
 	if armed != nil && armed.Job.Armed {
-		w.plan = deferred(compiled, armed.Job.Deferred)
+		w.plan = deferred(compiled, armed)
 		items = w.disabled(compiled, items)
 	}
 	if s.uid != 0 && own != nil {
@@ -56,6 +60,9 @@ func (s *site) gather(ctx context.Context, sub *subject, own *ledger.Ledger) (*w
 	items, err = s.choose(w, items)
 	if err != nil {
 		return nil, err
+	}
+	if sub.job.Invocation == byHand { // a second debt would say nothing new
+		items = slices.DeleteFunc(items, func(item engine.Item) bool { return sub.elsewhere[item.Spec.ID] })
 	}
 	w.divide(s, sub, items)
 	w.tracked = s.uid == 0 && !sub.rootsOwn() && s.hasJobLedger(sub)
