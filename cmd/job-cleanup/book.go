@@ -90,12 +90,12 @@ func (b *book) flush() {
 }
 
 func (b *book) write(more []ledger.Record) {
-	if !slices.ContainsFunc(b.opens, func(r ledger.Record) bool { return r.Type == ledger.TypeSpec }) {
+	if !slices.ContainsFunc(b.opens, isSpec) {
 		b.opens = nil // the job alone owes nothing
 	}
 	all := slices.Concat(b.opens, b.ends, more)
 	b.opens, b.ends = nil, nil
-	if len(all) == 0 || !b.written && len(all) == 1 && all[0].Type == ledger.TypeOutcome {
+	if len(all) == 0 {
 		return
 	}
 	b.written = true
@@ -106,17 +106,25 @@ func (b *book) write(more []ledger.Record) {
 	}
 }
 
-// settle writes what waited and removes the ledger when nothing is owed any
+func isSpec(r ledger.Record) bool { return r.Type == ledger.TypeSpec }
+
+// settle records what waited and removes the ledger when nothing is owed any
 // more.
 func (b *book) settle() (ledger.Settled, error) {
 	if b.ledger == nil {
 		return ledger.Settled{}, nil
 	}
-	b.flush()
-	if !b.written {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if slices.ContainsFunc(b.opens, isSpec) {
+		b.write(nil)
+	}
+	if !b.written && (len(b.ends) == 0 || len(b.ends) == 1 && b.ends[0].Type == ledger.TypeOutcome) {
 		return ledger.Settled{Gone: true}, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), recordLimit)
 	defer cancel()
-	return b.ledger.Settle(ctx)
+	ends := b.ends
+	b.ends, b.written = nil, true
+	return b.ledger.Settle(ctx, ends...)
 }

@@ -1,9 +1,12 @@
 package path
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"unsafe"
 
@@ -15,8 +18,44 @@ const (
 	direntLen  = 16 // two bytes: length of the record
 	direntType = 18
 	direntName = 19 // ends in NUL
-
 )
+
+// batch is what one worker reads entries into.
+type batch struct {
+	buf   []byte
+	order []entryAt
+}
+
+// entryAt is where an entry stands in a buffer.
+type entryAt struct {
+	inode uint64
+	at    int
+}
+
+// sorted returns the entries of a batch in the order of their inodes. Disk
+// file systems keep inodes in tables, and names by hash: in the order of names
+// every removal would touch another block.
+func (s *batch) sorted(read []byte) []entryAt {
+	s.order = s.order[:0]
+	for at := 0; at+direntName < len(read); {
+		size := int(binary.NativeEndian.Uint16(read[at+direntLen:]))
+		if size <= direntName || at+size > len(read) {
+			break
+		}
+		s.order = append(s.order, entryAt{binary.NativeEndian.Uint64(read[at:]), at})
+		at += size
+	}
+	slices.SortFunc(s.order, func(a, b entryAt) int { return cmp.Compare(a.inode, b.inode) })
+	return s.order
+}
+
+// ordered reports whether the order of inodes is worth keeping: a file system
+// in memory has no blocks.
+func ordered(fd int) bool {
+	var fs unix.Statfs_t
+	err := unix.Fstatfs(fd, &fs)
+	return err == nil && fs.Type != unix.TMPFS_MAGIC && fs.Type != unix.RAMFS_MAGIC
+}
 
 // entries goes through a buffer that getdents64 filled, without a copy.
 type entries struct {
@@ -28,25 +67,30 @@ type entries struct {
 // end. "." and ".." are left out.
 func (e *entries) next() (name []byte, kind byte) {
 	for e.at+direntName < len(e.buf) {
-		record := e.buf[e.at:]
-		size := int(binary.NativeEndian.Uint16(record[direntLen:]))
-		if size <= direntName || size > len(record) {
+		size := int(binary.NativeEndian.Uint16(e.buf[e.at+direntLen:]))
+		if size <= direntName || e.at+size > len(e.buf) {
 			return nil, 0
 		}
+		name, kind := e.this()
 		e.at += size
-		name := record[direntName:size]
-		for i, c := range name {
-			if c == 0 {
-				name = name[:i+1]
-				break
-			}
+		if name != nil {
+			return name, kind
 		}
-		if dots := string(name); dots == ".\x00" || dots == "..\x00" || len(name) < 2 {
-			continue
-		}
-		return name, record[direntType]
 	}
 	return nil, 0
+}
+
+// this returns the entry that is next; nil for "." and "..".
+func (e *entries) this() (name []byte, kind byte) {
+	record := e.buf[e.at:]
+	name = record[direntName:binary.NativeEndian.Uint16(record[direntLen:])]
+	if end := bytes.IndexByte(name, 0); end >= 0 {
+		name = name[:end+1]
+	}
+	if dots := string(name); dots == ".\x00" || dots == "..\x00" || len(name) < 2 {
+		return nil, 0
+	}
+	return name, record[direntType]
 }
 
 // readEntries fills buf from a folder; no bytes at its end.

@@ -152,7 +152,8 @@ func (w *walk) rewind(n *node) bool {
 
 // batch reads some entries and removes what is no folder. It reports false at
 // the end of the folder.
-func (w *walk) batch(n *node, buf []byte) bool {
+func (w *walk) batch(n *node, s *batch) bool {
+	buf := s.buf
 	if n.depth > shareDepth {
 		buf = buf[:deepBuffer]
 	}
@@ -165,13 +166,29 @@ func (w *walk) batch(n *node, buf []byte) bool {
 		return false
 	}
 	n.names, n.next = n.names[:0], 0
-	removed := int64(0)
-	e := entries{buf: buf[:got]}
+	w.tally.removed.Add(w.entries(n, s, buf[:got]))
+	if n.depth <= shareDepth && got > bigBuffer/2 && len(s.buf) < hugeBuffer {
+		s.buf = make([]byte, hugeBuffer)
+	}
+	return true
+}
+
+// entries deals with a batch of entries and returns how many it removed.
+func (w *walk) entries(n *node, s *batch, read []byte) (removed int64) {
+	if w.byNode {
+		for _, p := range s.sorted(read) {
+			one := entries{buf: read, at: p.at}
+			if name, kind := one.this(); name != nil && !w.stop.Load() {
+				removed += w.entry(n, name, kind)
+			}
+		}
+		return removed
+	}
+	e := entries{buf: read}
 	for name, kind := e.next(); name != nil && !w.stop.Load(); name, kind = e.next() {
 		removed += w.entry(n, name, kind)
 	}
-	w.tally.removed.Add(removed)
-	return true
+	return removed
 }
 
 // entry removes one entry, or keeps it for later when it is a folder. It

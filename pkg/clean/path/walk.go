@@ -12,6 +12,7 @@ const (
 	maxDepth   = 96        // folders open at once in one branch; what is deeper moves up first
 	shareDepth = 16        // down to here folders are shared out, which keeps others above open
 	bigBuffer  = 64 << 10  // bytes of entries read at once
+	hugeBuffer = 1 << 20   // the same once a folder filled that
 	deepBuffer = 4096      // the same below shareDepth, where every level keeps the names it read
 	maxWorkers = 4         // more only queue for the file system's locks
 	maxMoves   = 1_000_000 // subtrees moved up in one walk
@@ -33,6 +34,7 @@ type walk struct {
 	done   chan struct{}
 	stop   atomic.Bool
 	facts  facts        // of the top folder
+	byNode bool         // entries go in the order of their inodes
 	gone   bool         // the top folder is removed
 	token  string       // begins the names of what was moved up
 	moved  atomic.Int64 // subtrees moved up so far
@@ -65,6 +67,7 @@ func (w *walk) purge(t target, fd int) error {
 	w.done = make(chan struct{})
 	w.token = newToken()
 	w.facts = t.facts
+	w.byNode = ordered(fd)
 	release := context.AfterFunc(w.ctx, func() { w.stop.Store(true) })
 	defer release()
 	w.queue <- w.root
@@ -78,7 +81,7 @@ func (w *walk) purge(t target, fd int) error {
 
 // work is one worker.
 func (w *walk) work() {
-	buf := make([]byte, bigBuffer)
+	s := &batch{buf: make([]byte, bigBuffer)}
 	var stack []*node
 	for {
 		if len(stack) == 0 {
@@ -90,7 +93,7 @@ func (w *walk) work() {
 			}
 		}
 		top := stack[len(stack)-1]
-		next, finished := w.step(top, buf)
+		next, finished := w.step(top, s)
 		if next != nil {
 			stack = append(stack, next)
 		}
@@ -106,7 +109,7 @@ func (w *walk) work() {
 
 // step does the next bit of a folder: a folder in it to go down to, or the
 // next batch of entries, or its end.
-func (w *walk) step(n *node, buf []byte) (next *node, finished bool) {
+func (w *walk) step(n *node, s *batch) (next *node, finished bool) {
 	if w.stop.Load() {
 		n.stays.Store(true)
 		return nil, true
@@ -119,7 +122,7 @@ func (w *walk) step(n *node, buf []byte) (next *node, finished bool) {
 			return child, false
 		}
 	}
-	return nil, !w.batch(n, buf)
+	return nil, !w.batch(n, s)
 }
 
 // child makes a node of the next folder in n; nil when it was given away or
