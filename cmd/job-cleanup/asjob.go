@@ -31,9 +31,10 @@ type order struct {
 	Outside bool
 	Homes   []string
 	Outcome outcome.Outcome
-	Env     environment
+	Env     environment // nil when it is not the job's
 	Items   []engine.Item
 	State   string
+	Runtime string // where its stash is
 	Total   time.Duration
 	DryRun  bool
 	List    bool // only tell what the job's ledgers of this unit owe
@@ -49,8 +50,14 @@ type answer struct {
 	Debt   *debtLine       `json:"debt,omitempty"`   // of a List
 }
 
-// maxAnswer bounds one line of the process.
-const maxAnswer = 8 << 20
+// maxAnswer bounds one line of the process, maxAnswers all of them together.
+const (
+	maxAnswer  = 8 << 20
+	maxAnswers = 32 << 20
+)
+
+// self is this program, whatever became of its file.
+const self = "/proc/self/exe"
 
 // maxDebts bounds what a job can make status print.
 const maxDebts = 10000
@@ -96,13 +103,16 @@ func (a answer) received() engine.Event {
 // asJob has the job's own rights used for the lent items and for what the job
 // tracked.
 func (s *site) asJob(ctx context.Context, drain <-chan struct{}, sub *subject, lent []engine.Item, rec *recorder, total time.Duration) engine.Summary {
-	if sub.job.User == nil {
+	if !sub.knowsUser() {
 		return rec.leave(lent, residue.Errorf(residue.Retry, residue.Permission, "nobody can tell whose environment this step names"))
 	}
-	w := &jobProcess{order: order{
+	w := &jobProcess{exe: self, order: order{
 		Job: sub.job, Outside: sub.job.Outside, Homes: sub.job.Homes, Outcome: sub.outcome,
-		Env: s.env, Items: lent, State: s.shared, Total: total, DryRun: s.opts.dry,
+		Items: lent, State: s.shared, Runtime: s.runtime, Total: total, DryRun: s.opts.dry,
 	}, lent: map[string]engine.Item{}, open: map[string]bool{}, rec: rec}
+	if sub.env { // any other one is not the job's to read
+		w.order.Env = s.env
+	}
 	for _, item := range lent {
 		w.lent[item.Spec.ID], w.open[item.Spec.ID] = item, true
 	}
@@ -110,6 +120,29 @@ func (s *site) asJob(ctx context.Context, drain <-chan struct{}, sub *subject, l
 		w.sum.Merge(rec.leave(w.unanswered(), residue.Errorf(residue.Retry, residue.Permission, "act as uid %d: %w", sub.job.User.UID, err)))
 	}
 	return w.sum
+}
+
+// unanswered are the items that were lent and not answered for. Where none was,
+// what the job tracked stands for all that nobody looked at.
+func (j *jobProcess) unanswered() []engine.Item {
+	if len(j.lent) == 0 {
+		return []engine.Item{{Spec: residue.Spec{Name: "tracked", Kind: "tracked", Value: "what the job tracked"}}}
+	}
+	var all []engine.Item
+	for id := range j.open {
+		all = append(all, j.lent[id])
+	}
+	return all
+}
+
+// knowsUser reports whether somebody can be the job's user: a dynamic one's
+// number may be another unit's as soon as the hook is over.
+func (sub *subject) knowsUser() bool {
+	user, live := sub.job.User, sub.live
+	if user == nil || !user.Dynamic || sub.hook {
+		return user != nil
+	}
+	return live != nil && live.UID != nil && *live.UID == user.UID
 }
 
 // leave reports items as owed that nobody could try.
@@ -125,6 +158,7 @@ func (r *recorder) leave(items []engine.Item, why *residue.Error) engine.Summary
 
 // jobProcess is the running process, seen from root's side.
 type jobProcess struct {
+	exe   string
 	order order
 	lent  map[string]engine.Item // what it was lent, by spec
 	open  map[string]bool        // of these, what it has not answered for
@@ -133,55 +167,52 @@ type jobProcess struct {
 	debts []debtLine
 }
 
-func (j *jobProcess) unanswered() []engine.Item {
-	var all []engine.Item
-	for id := range j.open {
-		all = append(all, j.lent[id])
-	}
-	return all
-}
-
-// run starts the process and takes its answers until it ends.
+// run starts the process and takes its answers until it ends. Processes of the
+// job may stop it, or hold what it writes to open: that costs no more time
+// than it was given.
 func (j *jobProcess) run(ctx context.Context, drain <-chan struct{}, user residue.Identity) error {
 	var in bytes.Buffer
 	if err := gob.NewEncoder(&in).Encode(j.order); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, j.order.Total+2*engine.Grace)
+	ctx, cancel := context.WithTimeout(ctx, j.order.Total+min(2*engine.Grace, j.order.Total/2))
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", "child")
+	out, theirs, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	cmd := exec.CommandContext(ctx, j.exe, "child")
 	cmd.Args[0] = "job-cleanup"
 	cmd.Dir, cmd.Env, cmd.WaitDelay = "/", []string{}, time.Second
+	cmd.Stdin, cmd.Stdout = &in, theirs
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Credential: &syscall.Credential{Uid: user.UID, Gid: user.GID, Groups: []uint32{}},
 		Setsid:     true, // no terminal, and no signal that was meant for us
 	}
-	stdin, err := cmd.StdinPipe()
+	err = cmd.Start()
+	_ = theirs.Close()
 	if err != nil {
 		return err
 	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
+	ended := make(chan error, 1)
 	go func() {
-		_, _ = stdin.Write(in.Bytes())
-		_ = stdin.Close()
+		err := cmd.Wait()
+		_ = out.SetReadDeadline(time.Now().Add(time.Second)) // for what it wrote last
+		ended <- err
 	}()
 	done := make(chan struct{})
 	go forward(cmd.Process, drain, done)
-	j.take(stdout)
-	close(done)
-	if err := cmd.Wait(); err != nil {
-		return err
+	if !j.take(io.LimitReader(out, maxAnswers)) {
+		cancel() // nothing that it says is worth waiting for
 	}
-	if len(j.open) > 0 {
+	_ = out.Close()
+	err = <-ended
+	close(done)
+	if err == nil && len(j.open) > 0 {
 		return errors.New("it ended without an answer")
 	}
-	return nil
+	return err
 }
 
 // forward passes the wish to stop on.
@@ -193,31 +224,50 @@ func forward(p *os.Process, drain, done <-chan struct{}) {
 	}
 }
 
-// take reads answers. What is too long or no answer ends it: the rest of what
-// was lent is then owed.
-func (j *jobProcess) take(out io.Reader) {
+// take reads answers up to their end. What is too long or no answer ends it:
+// the rest of what was lent is then owed.
+func (j *jobProcess) take(out io.Reader) bool {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(make([]byte, 64<<10), maxAnswer)
 	for lines.Scan() {
 		var a answer
 		if json.Unmarshal(lines.Bytes(), &a) != nil {
-			return
+			return false
 		}
 		switch {
 		case a.Event != nil && j.rec != nil:
 			j.event(a.received())
 		case a.Record != nil && j.rec != nil:
-			j.rec.send(*a.Record)
+			j.said(*a.Record)
 		case a.Debt != nil && len(j.debts) < maxDebts:
 			a.Debt.Unit = j.order.Job.Unit // whatever it says
 			j.debts = append(j.debts, *a.Debt)
 		}
 	}
+	return lines.Err() == nil
+}
+
+// said passes on the records that such a process has reason to send, with
+// their plain texts and nothing else.
+func (j *jobProcess) said(r journal.Record) {
+	switch r.Event {
+	case journal.CommandOutput, journal.LedgerDamaged, journal.Unrecorded:
+	default:
+		return
+	}
+	kept := journal.Record{Event: r.Event, Step: r.Step, Source: r.Source, Kind: r.Kind, Ref: r.Ref, Reason: r.Reason, Detail: r.Detail}
+	if r.Event == journal.CommandOutput {
+		kept.Message = r.Message
+	}
+	j.rec.send(kept)
 }
 
 // event records an answer. Root's ledger takes it for specs that were lent; of
 // what the job tracked only the journal is told.
 func (j *jobProcess) event(ev engine.Event) {
+	if !ev.Status.Known() {
+		return
+	}
 	item, lent := j.lent[ev.Spec.ID]
 	if lent {
 		ev.Spec = item.Spec

@@ -2,13 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"job-cleanup/pkg/journal"
 	"job-cleanup/pkg/ledger"
 	"job-cleanup/pkg/residue"
 )
@@ -21,6 +24,8 @@ type stage struct {
 	t     *testing.T
 	dir   string // open to everybody, below a base
 	state string
+	// byHand leaves away what tells that a hook is run.
+	byHand bool
 }
 
 func newStage(t *testing.T) *stage {
@@ -99,7 +104,10 @@ func (s *stage) file(name string, uid int) string {
 // run runs the program as root and returns what it printed.
 func (s *stage) run(args ...string) string {
 	cmd := exec.Command("job-cleanup", append(args, "--state-dir", s.state)...)
-	cmd.Env = []string{"SERVICE_RESULT=exit-code", "JOB=" + s.dir}
+	cmd.Env = []string{"JOB=" + s.dir}
+	if !s.byHand {
+		cmd.Env = append(cmd.Env, "SERVICE_RESULT=exit-code")
+	}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		s.t.Fatalf("%q: %v\n%s", args, err, out)
@@ -183,5 +191,77 @@ func TestCase39_environment(t *testing.T) {
 	}
 	if uid, _ := os.ReadFile(filepath.Join(s.dir, "of-own/uid")); strings.TrimSpace(string(uid)) != "65534" {
 		t.Errorf("the command ran as %q\n%s", uid, out)
+	}
+}
+
+// TestJobsProcessIsBelievedLittle: whoever got hold of the process that acts
+// with a job's rights can't have root say or record what it likes.
+func TestJobsProcessIsBelievedLittle(t *testing.T) {
+	var said []journal.Record
+	rec := newRecorder(nil, senderFunc(func(r journal.Record) error { said = append(said, r); return nil }), residue.Job{Unit: "u.service"})
+	j := &jobProcess{rec: rec}
+	j.take(strings.NewReader(strings.Join([]string{
+		`{"record":{"Event":"summary","Message":"all is well","Priority":1,"Counts":{"removed":7}}}`,
+		`{"record":{"Event":"command-output","Message":"hello","Priority":1,"Unit":"other.service","Extra":{"FOO":"bar"}}}`,
+		`{"event":{"Status":"armed","Spec":{"name":"x"}}}`,
+		`{"event":{"Status":"removed","Spec":{"name":"x","value":"/own"}}}`,
+	}, "\n")))
+	var got []string
+	for _, r := range said {
+		got = append(got, fmt.Sprintf("%s %s %d %s %d", r.Event, r.Unit, r.Priority, r.Message, len(r.Extra)))
+	}
+	want := []string{"command-output u.service 0 hello 0", "removed u.service 0  0"}
+	if !slices.Equal(got, want) || j.sum.Count["armed"] != 0 {
+		t.Errorf("said %q, want %q; counted %v", got, want, j.sum.Count)
+	}
+}
+
+// senderFunc is a journal that calls itself.
+type senderFunc func(journal.Record) error
+
+func (f senderFunc) Send(r journal.Record) error { return f(r) }
+
+// TestJobsProcessCannotHoldRoot: a process of the job that keeps the way to
+// root open, or sends without end, does not keep root from its own work.
+func TestJobsProcessCannotHoldRoot(t *testing.T) {
+	newStage(t)
+	for name, script := range map[string]string{
+		"holds the pipe": "sleep 60 &",
+		"never ends":     "exec sleep 60",
+		"never stops":    "exec yes '{\"debt\":{}}'",
+		"never reads":    "kill -STOP $$",
+		"talks rubbish":  "echo rubbish; exec sleep 60",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			exe := filepath.Join(t.TempDir(), "exe")
+			if err := os.WriteFile(exe, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for dir := filepath.Dir(exe); dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+				_ = os.Chmod(dir, 0o755)
+			}
+			j := &jobProcess{exe: exe, order: order{Total: 500 * time.Millisecond, Env: environment{"BIG": strings.Repeat("x", 1<<20)}}}
+			began := time.Now()
+			_ = j.run(t.Context(), nil, residue.Identity{UID: nobody, GID: nobody})
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+// TestOnlyTheHooksEnvironmentIsLent: what an administrator has in the
+// environment is not for the job's user to read.
+func TestOnlyTheHooksEnvironmentIsLent(t *testing.T) {
+	s := newStage(t)
+	s.byHand = true
+	command := s.spec("command", "Run", "/bin/sh -c 'echo ${JOB} >>"+s.dir+"/of-own/said'")
+	command.FromEnv = true
+	s.file("own", nobody)
+	s.must(s.root().Append(t.Context(), ledger.NewSpec(command)))
+	out := s.run("run", "--unit", "u.service", "--invocation", "one")
+	if there(filepath.Join(s.dir, "of-own/said")) || !strings.Contains(out, "owed command /bin/sh") {
+		t.Errorf("%s", out)
 	}
 }

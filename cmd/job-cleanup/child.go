@@ -42,12 +42,12 @@ func runChild(ctx context.Context, p *program, _ *options) (int, error) {
 	if o.List {
 		return exitDone, out.list(ctx, p, o)
 	}
-	s := &site{program: p, opts: &options{}, state: o.State, shared: o.State, journal: out}
+	s := &site{program: p, opts: &options{}, state: o.State, shared: o.State, runtime: o.Runtime, journal: out}
 	rec := &childRecorder{recorder: newRecorder(nil, out, job), out: out, tracked: map[string]bool{}}
 	items := rec.trackedItems(ctx, s)
 	e := &engine.Engine{
 		Kinds:    kinds,
-		Deps:     func(spec residue.Spec) residue.Deps { return s.deps(job, spec, rec.recorder) },
+		Deps:     func(spec residue.Spec) residue.Deps { return s.childDeps(o, job, spec, rec) },
 		Recorder: rec,
 		Outcome:  o.Outcome,
 		Budget:   engine.Budget{Total: o.Total},
@@ -56,6 +56,15 @@ func runChild(ctx context.Context, p *program, _ *options) (int, error) {
 	e.Run(ctx, drain, append(items, o.Items...))
 	rec.settle()
 	return exitDone, nil
+}
+
+// childDeps are the dependencies of a cleaner; without the job's environment
+// what needs that waits for the unit's next run.
+func (s *site) childDeps(o order, job residue.Job, spec residue.Spec, rec *childRecorder) residue.Deps {
+	if o.Env == nil {
+		return s.laterDeps(job, spec, rec.recorder)
+	}
+	return s.deps(job, spec, rec.recorder)
 }
 
 // childRecorder answers root, and writes what the job tracked to the job's own

@@ -124,7 +124,7 @@ func (s *site) jobDebts(ctx context.Context, unit string) []debtLine {
 		if err != nil || folder.UID == 0 || unit != "" && folder.Unit != unit {
 			continue
 		}
-		j := &jobProcess{order: order{State: s.shared, Total: listLimit, List: true}}
+		j := &jobProcess{exe: self, order: order{State: s.shared, Total: listLimit, List: true}}
 		j.order.Job.Unit = folder.Unit
 		if err := j.run(ctx, nil, residue.Identity{UID: folder.UID, GID: folder.GID}); err != nil {
 			s.warn("the ledgers of %s's job: %v", folder.Unit, err)

@@ -35,6 +35,7 @@ type subject struct {
 	live     *manager.Unit  // nil when the manager does not know it, or can't be asked
 	inside   bool           // we stand in the unit's cgroup
 	hook     bool           // we are the stop hook of the unit, or run below it
+	env      bool           // our environment is the job's own: that of its hook
 
 	// elsewhere are specs that other ledgers of the unit owe, tried just now;
 	// nil when there are no such ledgers.
@@ -52,7 +53,9 @@ func (s *site) subject(ctx context.Context, own bool) (*subject, error) {
 	}
 	sub := &subject{identity: id, outcome: outcome.FromEnv(s.env.lookup)}
 	_, told := s.env["SERVICE_RESULT"]
-	sub.inside = id.Unit != "" && outcome.ParseCgroup(string(cgroup)).Unit == id.Unit
+	here := outcome.ParseCgroup(string(cgroup)).Unit
+	sub.inside = id.Unit != "" && here == id.Unit
+	sub.env = told && (sub.inside || here == "")
 	sub.hook = told && sub.inside && !own // before a job there is no hook, whatever the environment says
 	sub.job.UserBus = s.opts.user || s.opts.unit == "" && id.UserManager
 	sub.job.CI = id.CI != "" && id.InvocationFrom == id.CI

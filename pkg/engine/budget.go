@@ -18,7 +18,7 @@ const (
 
 // Budget is the time one cleanup may take.
 type Budget struct {
-	Total time.Duration // 0 means DefaultTotal
+	Total time.Duration // 0 means DefaultTotal; less, that the time is over already
 	Call  time.Duration // one call to a server; 0 means CallLimit
 }
 
@@ -39,7 +39,7 @@ type clock struct {
 
 func (b Budget) start(ctx context.Context) clock {
 	total := b.Total
-	if total <= 0 {
+	if total == 0 {
 		total = DefaultTotal
 	}
 	var c clock

@@ -22,6 +22,15 @@ const (
 	NotRevocable  Status = "not-revocable"
 )
 
+// Known reports whether it is one of the statuses above.
+func (s Status) Known() bool {
+	switch s {
+	case Found, Removed, Absent, Owed, Refused, Skipped, LostOwnership, NotRevocable:
+		return true
+	}
+	return false
+}
+
 // Event is one step of a cleanup.
 type Event struct {
 	Spec     residue.Spec

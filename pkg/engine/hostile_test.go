@@ -97,3 +97,14 @@ func TestManyMatchesTakeFewGoroutines(t *testing.T) {
 		t.Errorf("first came %q", w.log[0])
 	}
 }
+
+// TestNoTimeLeftIsNotTheUsualTime: what somebody else used up of a budget does
+// not come back as the default.
+func TestNoTimeLeftIsNotTheUsualTime(t *testing.T) {
+	w := newWorld("thing")
+	e := engineOf(w, nil)
+	e.Budget.Total = -time.Second
+	if sum := e.Run(t.Context(), nil, []Item{item("thing", residue.Credentials)}); sum.Count[Owed] != 1 || sum.First.Reason != residue.Deadline {
+		t.Errorf("%v", sum)
+	}
+}
