@@ -6,6 +6,7 @@ import (
 	"job-cleanup/pkg/clean/command"
 	"job-cleanup/pkg/clean/lockfile"
 	"job-cleanup/pkg/clean/path"
+	"job-cleanup/pkg/clean/postgres"
 	"job-cleanup/pkg/clean/unit"
 	"job-cleanup/pkg/residue"
 )
@@ -17,5 +18,6 @@ func Kinds() *residue.Registry {
 		lockfile.Kind,
 		command.Kind,
 		unit.Kind,
+		postgres.Kind,
 	)
 }
