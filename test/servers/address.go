@@ -42,6 +42,6 @@ func loopback(port int) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }
 
-// newSecret returns a word that nobody guesses and that stands nowhere else,
+// NewSecret returns a word that nobody guesses and that stands nowhere else,
 // so that a test can look for it where no secret may be.
-func newSecret() string { return "canary-" + rand.Text() }
+func NewSecret() string { return "canary-" + rand.Text() }

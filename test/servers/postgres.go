@@ -34,7 +34,7 @@ func Postgres(t rig.T) *PostgresServer {
 	if programs == "" {
 		t.Skip("needs the PostgreSQL server")
 	}
-	p := &PostgresServer{Server: newServer(t, "postgres"), Host: "127.0.0.1", Port: freePort(t), User: "postgres", Password: newSecret()}
+	p := &PostgresServer{Server: newServer(t, "postgres"), Host: "127.0.0.1", Port: freePort(t), User: "postgres", Password: NewSecret()}
 	p.end = syscall.SIGINT // which does not wait for clients
 	owner := p.giveFolder()
 	data, secret := filepath.Join(p.folder, "data"), filepath.Join(p.folder, "password")

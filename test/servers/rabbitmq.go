@@ -45,7 +45,7 @@ func RabbitMQ(t rig.T) *RabbitMQServer {
 	}
 	mapper := portMapper(t)
 	port := freePort(t)
-	r := &RabbitMQServer{Server: newServer(t, "rabbitmq"), Address: loopback(port), User: "tester", Password: newSecret()}
+	r := &RabbitMQServer{Server: newServer(t, "rabbitmq"), Address: loopback(port), User: "tester", Password: NewSecret()}
 	config := fmt.Sprintf(rabbitConfig, r.Address, r.User, r.Password)
 	for name, text := range map[string]string{"rabbitmq.conf": config, "plugins": "[].\n", "env": ""} {
 		if err := os.WriteFile(filepath.Join(r.folder, name), []byte(text), 0o600); err != nil {

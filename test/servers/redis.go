@@ -27,7 +27,7 @@ func Redis(t rig.T) *RedisServer {
 		t.Skip("needs redis-server")
 	}
 	port := freePort(t)
-	r := &RedisServer{Server: newServer(t, "redis"), Address: loopback(port), Password: newSecret()}
+	r := &RedisServer{Server: newServer(t, "redis"), Address: loopback(port), Password: NewSecret()}
 	r.command = func() *exec.Cmd {
 		return exec.Command(binary, "--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--dir", r.folder,
 			"--appendonly", "yes", "--appendfsync", "no", "--save", "", "--requirepass", r.Password)

@@ -38,7 +38,7 @@ func S3(t rig.T) *S3Server {
 	listen := loopback(freePort(t))
 	s := &S3Server{
 		Server: newServer(t, "s3"), Endpoint: "http://" + listen, Region: "us-east-1",
-		AccessKey: "test-owner", Secret: newSecret(),
+		AccessKey: "test-owner", Secret: NewSecret(),
 	}
 	data, versions := filepath.Join(s.folder, "data"), filepath.Join(s.folder, "versions")
 	for _, folder := range []string{data, versions} {
