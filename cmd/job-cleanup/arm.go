@@ -81,6 +81,9 @@ func (p *program) arm(ctx context.Context, o *options) error {
 	s.giveFolder(ctx, sub, rec)
 	rec.book.add(s.armedRecords(ctx, sub, compiled, rec)...)
 	rec.problems(compiled)
+	if rec.lacking.Load() {
+		return nil // what is missing has been told
+	}
 	rec.send(journal.Record{Event: journal.Armed, Message: fmt.Sprintf("armed %s: %d recorded", sub.job.Unit, len(compiled.Specs))})
 	return nil
 }

@@ -13,6 +13,9 @@ func main() {
 	// Room for two: the first stops new work, the second stops us.
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	// A reader that went away must not end a cleanup. Ignoring the signal would
+	// be inherited by the commands of a plan.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	p := &program{
 		args:    os.Args[1:],
 		env:     takeEnvironment(),

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"job-cleanup/pkg/engine"
@@ -22,6 +26,7 @@ type recorder struct {
 	job        residue.Job
 	stash      *secret.Stash // of the job's secrets; nil when there is none to be emptied
 	unrecorded sync.Once
+	lacking    atomic.Bool // something could not be written to the ledger
 }
 
 var _ engine.Recorder = (*recorder)(nil)
@@ -55,8 +60,13 @@ func (r *recorder) note(ev engine.Event) {
 
 // missing tells once that the ledger can't be written.
 func (r *recorder) missing(err error) {
+	r.lacking.Store(true)
 	r.unrecorded.Do(func() {
-		r.send(journal.Record{Event: journal.Unrecorded, Reason: string(residue.Unrecorded), Detail: err.Error()})
+		text := fmt.Sprintf("unrecorded: what %s owes can't be written down: %v", r.job.Unit, err)
+		if errors.Is(err, syscall.EROFS) {
+			text += fmt.Sprintf(" (hint: ReadWritePaths=-%s -%s in the unit)", systemState, systemRuntime)
+		}
+		r.send(journal.Record{Event: journal.Unrecorded, Reason: string(residue.Unrecorded), Detail: err.Error(), Message: text})
 	})
 }
 
@@ -118,9 +128,18 @@ func journalRecord(job residue.Job, ev engine.Event) (journal.Record, bool) {
 		rec.Type, rec.ResidueID = ev.Residue.Type, ev.Residue.ID
 	}
 	if ev.Err != nil {
-		rec.Detail = ev.Err.Error()
+		rec.Detail = detail(ev)
 	}
 	return rec, true
+}
+
+// detail is an event's cause without what its reason says already.
+func detail(ev engine.Event) string {
+	text := strings.TrimPrefix(ev.Err.Error(), string(ev.Reason)+": ")
+	if ev.Reason == residue.Cancelled {
+		text = strings.TrimSuffix(text, ": "+context.Canceled.Error())
+	}
+	return text
 }
 
 // summary tells how a whole cleanup went.

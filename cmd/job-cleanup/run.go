@@ -51,6 +51,9 @@ func runRun(ctx context.Context, p *program, o *options) (int, error) {
 		return exitRefused, nil
 	}
 	if sub.byHand() && o.whole() {
+		if sub.identity.Invocation == "" {
+			sub.job.Invocation = byHand // one ledger, however often it is tried
+		}
 		sub.elsewhere = s.sweepUnit(ctx, sub)
 	}
 	code, err := s.cleanup(ctx, sub)
@@ -194,8 +197,17 @@ func (s *site) nothing(sub *subject) {
 	if sub.hook || sub.elsewhere != nil {
 		return
 	}
-	s.warn("nothing to do for %s: no [X-Cleanup] section, nothing owed", sub.job.Unit)
-	s.hint("add a section to the unit, or say --plan FILE or --step LINE")
+	switch {
+	case sub.identity.Unit == "":
+		s.warn("nothing to do: no unit, no step, nothing owed")
+		s.hint("name a UNIT, or say --plan FILE or --step LINE")
+	case sub.unit == nil:
+		s.warn("nothing to do for %s: there is no such unit file, and nothing is owed", sub.job.Unit)
+		s.hint("systemctl cat %s; a user's unit needs --user", sub.job.Unit)
+	default:
+		s.warn("nothing to do for %s: no [X-Cleanup.KIND] section, nothing owed", sub.job.Unit)
+		s.hint("add a section to the unit, or say --plan FILE or --step LINE")
+	}
 }
 
 // budget is the time this cleanup may take: what the command line or the plan
@@ -240,6 +252,8 @@ func (p *program) stoppable(ctx context.Context) (context.Context, <-chan struct
 	go func() {
 		select {
 		case <-p.signals:
+			p.warn("stopping within %v; what is not done stays owed", engine.Grace)
+			p.hint("a second signal stops at once")
 			close(drain)
 		case <-ctx.Done():
 			return

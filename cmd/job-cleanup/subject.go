@@ -134,9 +134,6 @@ func (sub *subject) name() {
 	id := sub.identity
 	sub.job.Unit = cmp.Or(id.Unit, id.CI, byHand)
 	sub.job.Invocation = cmp.Or(id.Invocation, randomID())
-	if id.Invocation == "" && sub.byHand() {
-		sub.job.Invocation = byHand // one ledger, however often it is tried
-	}
 	if sub.ended() && sub.outcome.Result == outcome.Unknown {
 		sub.outcome.Result = sub.live.Result
 	}

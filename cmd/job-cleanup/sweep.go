@@ -98,14 +98,14 @@ func (s *site) sweepOne(ctx context.Context, store *ledger.Store, entry ledger.E
 	return nil
 }
 
-// sweepUnit cleans what other invocations of a unit owe: who names the unit by
-// hand means all of it. It returns the specs that they still owe, by id; nil
+// sweepUnit cleans what other invocations of a unit owe, and earlier passes by
+// hand: who names the unit means all of it. It returns the specs that they still owe, by id; nil
 // when there was no such ledger.
 func (s *site) sweepUnit(ctx context.Context, sub *subject) map[string]bool {
 	var owed map[string]bool
 	store, probe := s.storeOf(sub.job.Job), s.probe(ctx)
 	for entry, err := range store.Ledgers(ctx, sub.job.Unit) {
-		if err == nil && (entry.Damaged > 0 || entry.Invocation == sub.job.Invocation) {
+		if err == nil && (entry.Damaged > 0 || entry.Invocation == sub.job.Invocation && entry.Invocation != byHand) {
 			continue
 		}
 		if err == nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -143,18 +144,28 @@ func (s *site) tracked(ctx context.Context, sub *subject, args []string, rec *re
 	}
 	cleaner, err := kind.Open(spec, s.deps(sub.job.Job, spec, rec))
 	if err != nil {
-		return spec, fmt.Errorf("track %s %q: %w", args[0], args[1], err)
+		return spec, untracked(args, err)
 	}
 	if prover, ok := cleaner.(residue.Prover); ok {
 		proven, err := prover.Prove(ctx)
 		if err != nil {
-			return spec, fmt.Errorf("track %s %q: %w", args[0], args[1], err)
+			return spec, untracked(args, err)
 		}
 		spec.Tracked = &proven
 	}
 	spec.Tracked.Identify()
 	spec.Identify()
 	return spec, nil
+}
+
+// untracked is the error of a thing that can't be tracked, without the words of
+// a cleanup where a safety rule forbids it.
+func untracked(args []string, err error) error {
+	var refused *residue.Error
+	if errors.As(err, &refused) && refused.Class == residue.Refused && refused.Err != nil {
+		return fmt.Errorf("can't track %s: %w", args[0], refused.Err)
+	}
+	return fmt.Errorf("track %s %q: %w", args[0], args[1], err)
 }
 
 // trackedOptions fills in what the command line said beyond the reference.

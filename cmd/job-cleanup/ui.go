@@ -25,7 +25,7 @@ func (p *program) failed(v *verb, err error) int {
 	var usage usageError
 	if errors.As(err, &usage) {
 		code = exitUsage
-		p.hint(usage.hint)
+		p.hint("%s", usage.hint)
 	}
 	if v != nil && v.forgive {
 		return exitDone
@@ -39,8 +39,8 @@ func (p *program) warn(format string, args ...any) {
 }
 
 // hint says what to do next.
-func (p *program) hint(text string) {
-	if text != "" {
+func (p *program) hint(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); text != "" {
 		fmt.Fprintf(p.stderr, "hint: %s\n", journal.Escape(text))
 	}
 }

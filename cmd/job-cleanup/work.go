@@ -75,6 +75,9 @@ func (s *site) armed(ctx context.Context, sub *subject) (*ledger.State, error) {
 	if s.uid != 0 && (s.shared == s.state || sub.job.UserBus) {
 		return nil, nil // a user's own store has no part of root's
 	}
+	if sub.job.Invocation == byHand {
+		return nil, nil // nobody armed that, and what is owed of it was just tried
+	}
 	l, err := ledger.Root(s.shared, -1).Ledger(sub.job.Unit, sub.job.Invocation)
 	if err != nil {
 		return nil, err
