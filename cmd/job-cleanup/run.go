@@ -267,12 +267,12 @@ func (p *program) stoppable(ctx context.Context) (context.Context, <-chan struct
 	return ctx, drain, cancel
 }
 
-// leavePatterns takes out what is found by name while the unit runs again: it
-// names the new invocation's things too. What was found and recorded stays.
+// leavePatterns takes out what may be the new invocation's while the unit runs
+// again.
 func (r *recorder) leavePatterns(items []engine.Item, sum *engine.Summary) []engine.Item {
 	var kept []engine.Item
 	for _, item := range items {
-		if item.Resolved || item.Spec.Tracked != nil {
+		if owned(item) {
 			kept = append(kept, item)
 			continue
 		}

@@ -90,11 +90,14 @@ func (s *site) sweepOne(ctx context.Context, store *ledger.Store, entry ledger.E
 	if over, _ := state.Over(probe); !over {
 		return nil
 	}
-	items := itemsOf(state)
-	if s.unitRuns(ctx, state) {
-		items = onlyFound(items) // patterns belong to the invocation that runs now
+	items, before := itemsOf(state), time.Time{}
+	if state.Job.Witness == ledger.ByManager {
+		before = time.Now() // the unit may start again at any moment
 	}
-	s.later(ctx, led, state, items, time.Time{})
+	if s.unitRuns(ctx, state) {
+		items = onlyOwn(items)
+	}
+	s.later(ctx, led, state, items, before)
 	return nil
 }
 
@@ -153,15 +156,21 @@ func (s *site) unitRuns(ctx context.Context, state *ledger.State) bool {
 	return err != nil || life.State != manager.Over
 }
 
-// onlyFound keeps what was found and recorded by its own name.
-func onlyFound(items []engine.Item) []engine.Item {
-	var kept []engine.Item
-	for _, item := range items {
-		if item.Resolved || item.Spec.Tracked != nil {
-			kept = append(kept, item)
-		}
+// onlyOwn keeps what can be no other invocation's.
+func onlyOwn(items []engine.Item) []engine.Item {
+	return slices.DeleteFunc(items, func(item engine.Item) bool { return !owned(item) })
+}
+
+// owned reports whether an item is certainly that of the invocation it was
+// recorded for. Patterns belong to the unit, and so does what they found on
+// this machine: a later invocation's mkdir -p takes an earlier one's folder,
+// proof and all. arm settles that before the next job.
+func owned(item engine.Item) bool {
+	if item.Spec.Tracked != nil {
+		return true
 	}
-	return kept
+	kind := kinds.Kind(item.Spec.Kind)
+	return item.Resolved && (kind == nil || !kind.Local)
 }
 
 // later cleans items of a job that is over, outside of its hook. Of what is
@@ -171,7 +180,7 @@ func (s *site) later(ctx context.Context, led *ledger.Ledger, state *ledger.Stat
 	job := state.Job.Job
 	job.Homes = homes(accounts("/etc/passwd"))
 	job.Outside = len(job.Sandbox) > 0
-	job.End = before
+	job.End = endOf(state, before)
 	ending, sure := s.ending(ctx, state)
 	job.Outcome = ending
 	if s.uid == 0 && (job.User == nil || job.User.UID != 0) {
@@ -197,6 +206,22 @@ func (s *site) later(ctx context.Context, led *ledger.Ledger, state *ledger.Stat
 		rec.summary(sum, time.Since(began))
 	}
 	rec.settle()
+}
+
+// endOf is when the job had ended at the latest: when its cleanup had, or at
+// the given time; zero when nobody knows.
+func endOf(state *ledger.State, latest time.Time) time.Time {
+	if state.Ending == nil {
+		return latest
+	}
+	end := state.Ending.RunEnd
+	if end.IsZero() {
+		end = state.Ending.RunStart
+	}
+	if end.IsZero() || !latest.IsZero() && latest.Before(end) {
+		return latest
+	}
+	return end
 }
 
 // laterDeps are the dependencies of a pass that has no job's environment.
