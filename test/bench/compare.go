@@ -51,13 +51,14 @@ func (p *programs) cleanup(path, base string) []string {
 // cost is what one run of a command took. The memory is an upper bound: the
 // kernel counts what this process had when it started the command.
 type cost struct {
-	wall time.Duration
-	peak int64 // bytes
+	wall, cpu time.Duration
+	peak      int64 // bytes
 }
 
-// once runs a command.
-func once(command []string) (cost, error) {
+// once runs a command, with something added to its environment.
+func once(command []string, environment ...string) (cost, error) {
 	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), environment...)
 	begin := time.Now()
 	output, err := cmd.CombinedOutput()
 	took := time.Since(begin)
@@ -68,7 +69,7 @@ func once(command []string) (cost, error) {
 	if !ok {
 		return cost{}, fmt.Errorf("%q: no resource usage", command)
 	}
-	return cost{took, usage.Maxrss << 10}, nil
+	return cost{took, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), usage.Maxrss << 10}, nil
 }
 
 // rounds runs two commands in turn, each after its preparation, and returns

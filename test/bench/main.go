@@ -54,6 +54,9 @@ func measure(folder string) error {
 	if err := p.start(); err != nil {
 		return err
 	}
+	if err := p.servers(); err != nil {
+		return err
+	}
 	for _, fileSystem := range []string{"tmpfs", "ext4"} {
 		mount := filepath.Join(folder, fileSystem)
 		if err := mountNew(fileSystem, mount); err != nil {

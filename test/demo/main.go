@@ -57,14 +57,14 @@ var residue = []struct{ what, show string }{
 }
 
 func main() {
-	if err := new(stage).perform(show); err != nil {
+	if err := rig.Perform(show); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
 }
 
 // show is the demo itself.
-func show(s *stage) {
+func show(s rig.T) {
 	binary := filepath.Join(s.TempDir(), "job-cleanup")
 	build := exec.Command("go", "build", "-o", binary, "job-cleanup/cmd/job-cleanup")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -20,12 +20,12 @@ type Program struct {
 // for Vault that takes minutes.
 func (p Program) Path() (string, error) { return p.path() }
 
-// Programs are all programs that are made.
-var Programs = []Program{
-	{"the S3 gateway", gatewayBinary},
-	{"Consul", consulBinary},
-	{"Vault's core", vaultBinary},
-}
+// The programs that are made.
+var (
+	GatewayProgram = Program{"the S3 gateway", gatewayBinary}
+	ConsulProgram  = Program{"Consul", consulBinary}
+	VaultProgram   = Program{"Vault's core", vaultBinary}
+)
 
 // cached returns a file of a folder in the cache, and has the folder made if
 // it is not there. A lock lets test runs side by side share the work, and the

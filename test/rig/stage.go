@@ -1,23 +1,24 @@
 //go:build linux
 
-package main
+package rig
 
 import (
 	"errors"
 	"fmt"
 	"os"
-
-	"job-cleanup/test/rig"
 )
 
-// errEnded carries the reason why the demo ended early up to perform.
+// errEnded carries the reason why the show ended early up to Perform.
 type errEnded struct{ error }
 
 // stage is what a machine needs of a test, for a program that is none.
 type stage struct{ cleanups []func() }
 
-// perform runs the show and then what was to be cleaned up, whatever happened.
-func (s *stage) perform(show func(*stage)) (err error) {
+// Perform runs what needs a T, for a program that is no test, and then what was
+// to be cleaned up, whatever happened. A failure, or a reason to skip, is the
+// error it returns.
+func Perform(show func(T)) (err error) {
+	s := new(stage)
 	defer func() {
 		for len(s.cleanups) > 0 {
 			last := len(s.cleanups) - 1
@@ -59,7 +60,7 @@ func (s *stage) Cleanup(f func()) { s.cleanups = append(s.cleanups, f) }
 
 // TempDir makes a folder that goes with the show.
 func (s *stage) TempDir() string {
-	folder, err := os.MkdirTemp("", "job-cleanup-demo-")
+	folder, err := os.MkdirTemp("", "job-cleanup-stage-")
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -67,4 +68,4 @@ func (s *stage) TempDir() string {
 	return folder
 }
 
-var _ rig.T = (*stage)(nil)
+var _ T = (*stage)(nil)
