@@ -136,10 +136,8 @@ func journalRecord(job residue.Job, ev engine.Event) (journal.Record, bool) {
 // detail is an event's cause without what its reason says already.
 func detail(ev engine.Event) string {
 	text := strings.TrimPrefix(ev.Err.Error(), string(ev.Reason)+": ")
-	if ev.Reason == residue.Cancelled {
-		text = strings.TrimSuffix(text, ": "+context.Canceled.Error())
-	}
-	return text
+	text = strings.TrimSuffix(text, ": "+context.Canceled.Error())
+	return strings.TrimSuffix(text, ": "+context.DeadlineExceeded.Error())
 }
 
 // summary tells how a whole cleanup went.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"text/tabwriter"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"job-cleanup/pkg/journal"
 	"job-cleanup/pkg/ledger"
+	"job-cleanup/pkg/outcome"
 	"job-cleanup/pkg/residue"
 )
 
@@ -65,8 +67,12 @@ func runStatus(ctx context.Context, p *program, o *options) (int, error) {
 		}
 		lines = append(lines, found...)
 	}
-	if s.uid == 0 {
+	switch {
+	case s.uid == 0:
 		lines = append(lines, s.jobDebts(ctx, unit)...)
+	case o.stateDir == "":
+		lines = append(lines, s.givenDebts(ctx, unit)...)
+		s.hint("these are your own ledgers; root sees those of all jobs")
 	}
 	if o.json {
 		return exitDone, p.printJSON(lines)
@@ -115,6 +121,23 @@ func (s *site) debts(ctx context.Context, store *ledger.Store, unit string) ([]d
 		lines = append(lines, debtLines(state)...)
 	}
 	return lines, nil
+}
+
+// givenDebts lists, for a plain user, what stands in the folder that arm gave
+// to the unit: the one named, else the one we stand in.
+func (s *site) givenDebts(ctx context.Context, unit string) []debtLine {
+	if unit == "" {
+		cgroup, _ := os.ReadFile("/proc/self/cgroup")
+		unit = outcome.ParseCgroup(string(cgroup)).Unit
+	}
+	if unit == "" || !s.given(unit) {
+		return nil
+	}
+	lines, err := s.debts(ctx, ledger.Jobs(s.shared), unit)
+	if err != nil {
+		s.warn("%v", err)
+	}
+	return lines
 }
 
 // jobDebts lists what jobs wrote into ledgers of their own, as root.

@@ -61,6 +61,9 @@ func (r Record) sentence() string {
 	}
 	text := string(r.Event) + part(" ", r.Kind) + part(" ", r.thing())
 	text += part(" (", r.Reason, ")")
+	if r.Event == Refused {
+		text += part(": ", r.Source) // where to mend it
+	}
 	text += part(": ", r.Detail)
 	if r.Attempt > 1 {
 		text += fmt.Sprintf(", attempt %d", r.Attempt)
