@@ -8,6 +8,7 @@ import (
 	"job-cleanup/pkg/clean/path"
 	"job-cleanup/pkg/clean/postgres"
 	"job-cleanup/pkg/clean/unit"
+	"job-cleanup/pkg/clean/vault"
 	"job-cleanup/pkg/residue"
 )
 
@@ -19,5 +20,6 @@ func Kinds() *residue.Registry {
 		command.Kind,
 		unit.Kind,
 		postgres.Kind,
+		vault.Kind,
 	)
 }
