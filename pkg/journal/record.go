@@ -28,6 +28,7 @@ type Record struct {
 	Step       string // the step's Name=
 	Source     string // where the step stands: FILE:LINE, or "--step"
 	Kind       string
+	Done       string // of a Removed, the word for people: "stopped"; "" means "removed"
 	Type       string // residue type
 	Ref        string // the residue's reference, any bytes
 	ResidueID  string

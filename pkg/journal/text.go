@@ -59,7 +59,11 @@ func (r Record) sentence() string {
 	case r.Count > 1:
 		return fmt.Sprintf("%s: %d more of %s", r.Event, r.Count, or(r.Unit, "the job"))
 	}
-	text := string(r.Event) + part(" ", r.Kind) + part(" ", r.thing())
+	word := string(r.Event)
+	if r.Event == Removed {
+		word = or(r.Done, word)
+	}
+	text := word + part(" ", r.Kind) + part(" ", r.thing())
 	text += part(" (", r.Reason, ")")
 	if r.Event == Refused {
 		text += part(": ", r.Source) // where to mend it

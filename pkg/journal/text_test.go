@@ -31,6 +31,7 @@ func TestText(t *testing.T) {
 		"skipped path tree (disabled)":                    {Event: Skipped, Kind: "path", Step: "tree", Reason: "disabled"},
 		"armed a.service":                                 {Event: Armed, Unit: "a.service"},
 		"refused path /home/x (protected): f:3: a home":   {Event: Refused, Kind: "path", Ref: "/home/x", Reason: "protected", Source: "f:3", Detail: "a home"},
+		"stopped unit a-helper.service":                   {Event: Removed, Done: "stopped", Kind: "unit", Ref: "a-helper.service"},
 		"problem f:3: unknown key":                        {Event: Problem, Source: "f:3", Detail: "unknown key"},
 		"my own words":                                    {Event: Owed, Message: "my own words"},
 		"cleanup of the job: nothing to do":               {Event: Summary},

@@ -36,6 +36,7 @@ type Selector struct {
 	Rank    int    // order within the phase, from 0
 	NoTrack bool   // can't be tracked by a job
 	Marks   []Mark // what track may be told beside the reference
+	Done    string // what people are told of a removal: "stopped"; "" means "removed"
 	Doc     string
 	Example string
 

@@ -35,7 +35,7 @@ var Kind = &residue.Kind{
 	Doc:   "Removes files and folder trees, and unmounts what the job mounted.",
 	Selectors: []residue.Selector{
 		{
-			Key: "Unmount", Type: typeMount, Value: residue.Path, Phase: residue.Data, Rank: 0,
+			Key: "Unmount", Type: typeMount, Value: residue.Path, Phase: residue.Data, Rank: 0, Done: "unmounted",
 			Doc:     "A mount point strictly below a base, named exactly. What is mounted there is unmounted; the folder stays for Remove=. Not mounted any more is no error.",
 			Example: "/run/batch-%i/scratch",
 		},

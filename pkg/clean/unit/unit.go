@@ -31,12 +31,12 @@ func newKind(address func(residue.Deps) manager.Address) *residue.Kind {
 		Local: true,
 		Doc:   "Helper and transient units of the job, named after it.",
 		Selectors: []residue.Selector{{
-			Key: "Stop", Type: typeRunning, Value: residue.UnitName, Phase: residue.Processes, Rank: 0, NoTrack: true,
+			Key: "Stop", Type: typeRunning, Value: residue.UnitName, Phase: residue.Processes, Rank: 0, NoTrack: true, Done: "stopped",
 			Doc: "A unit to stop. Its name must hold the job's instance, or the unit's name without type where it has no instance, or the invocation id, set off by punctuation. " +
 				"A pattern selects transient units only, and only those that began while the job ran.",
 			Example: "helper-%i.service",
 		}, {
-			Key: "ResetFailed", Type: typeFailed, Value: residue.UnitName, Phase: residue.Processes, Rank: 1, NoTrack: true,
+			Key: "ResetFailed", Type: typeFailed, Value: residue.UnitName, Phase: residue.Processes, Rank: 1, NoTrack: true, Done: "reset",
 			Doc:     "A failed unit to forget, as `systemctl reset-failed` does. The same names as for Stop=.",
 			Example: "helper-%i.service",
 		}},
