@@ -36,7 +36,7 @@ type caller struct {
 // call waits for the endpoint and for a free place, then calls do. It answers
 // how long do took and why it failed.
 func (c caller) call(do func(context.Context) error) (took time.Duration, err error) {
-	release, err := c.engine.endpoints.enter(c)
+	release, err := c.engine.Endpoints.enter(c)
 	if err != nil {
 		return 0, err
 	}

@@ -3,14 +3,16 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"job-cleanup/pkg/residue"
 )
 
-// endpoints remembers which servers answer. The first call to one goes alone
-// until it came back; when it was not answered the others do not try.
-type endpoints struct {
+// Endpoints remembers which servers answer. The first call to one goes alone
+// until it came back; when it was not answered the others do not try. The zero
+// value knows none; several engines may share one, also at once.
+type Endpoints struct {
 	mu  sync.Mutex
 	all map[string]*endpoint
 }
@@ -23,7 +25,7 @@ type endpoint struct {
 	dead  *residue.Error
 }
 
-func (es *endpoints) get(name string) *endpoint {
+func (es *Endpoints) get(name string) *endpoint {
 	es.mu.Lock()
 	defer es.mu.Unlock()
 	if es.all == nil {
@@ -35,9 +37,30 @@ func (es *endpoints) get(name string) *endpoint {
 	return es.all[name]
 }
 
+// Dead lists the servers that did not answer, sorted.
+func (es *Endpoints) Dead() []string {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	var names []string
+	for name, ep := range es.all {
+		if ep.down(name) != nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Bury notes that somebody else had no answer from these servers just now.
+func (es *Endpoints) Bury(names ...string) {
+	for _, name := range names {
+		es.get(name).learn(&residue.Error{Class: residue.Unreachable, Reason: residue.NoAnswer})
+	}
+}
+
 // enter waits until a call to the caller's endpoint may be made. The returned
 // function takes the answer of that call.
-func (es *endpoints) enter(c caller) (release func(error), err error) {
+func (es *Endpoints) enter(c caller) (release func(error), err error) {
 	if c.endpoint == "" {
 		return func(error) {}, nil
 	}

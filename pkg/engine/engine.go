@@ -30,10 +30,14 @@ type Engine struct {
 	Parallel int              // calls at once; 0 means 8
 	Now      func() time.Time // nil means time.Now
 
-	calls     chan struct{} // a token for each call under way
-	endpoints endpoints
-	mu        sync.Mutex // guards summary
-	summary   Summary
+	// Endpoints is what is known of servers; nil means nothing yet. Engines
+	// that work off one queue share it, so that a dead server costs one
+	// time-out in all.
+	Endpoints *Endpoints
+
+	calls   chan struct{} // a token for each call under way
+	mu      sync.Mutex    // guards summary
+	summary Summary
 }
 
 // Item is a spec together with what the ledger knows of it.
@@ -72,6 +76,9 @@ func (e *Engine) init() {
 	}
 	if e.Now == nil {
 		e.Now = time.Now
+	}
+	if e.Endpoints == nil {
+		e.Endpoints = &Endpoints{}
 	}
 	e.calls = make(chan struct{}, e.Parallel)
 	e.summary = Summary{Count: map[Status]int{}}

@@ -42,7 +42,7 @@ type Event struct {
 	Err      error
 	Until    time.Time     // of NotRevocable: when it ends by itself
 	Duration time.Duration // of the call
-	Attempt  int           // 1 for the first; 0 when nothing was tried
+	Attempt  int           // 1 for the first; 0 when nothing was tried. One try of a dead server counts for all that is on it
 }
 
 // ID names what the event is about: the residue's id, or the spec's.
@@ -128,7 +128,7 @@ func (e *Engine) fail(item Item, r *residue.Residue, err error, took time.Durati
 	if cause.Reason == abandoned {
 		ev.Reason = residue.Deadline
 	}
-	if !neverTried(cause) {
+	if !neverTried(cause) || cause.Class == residue.Unreachable {
 		ev.Attempt = item.Attempts[ev.ID()] + 1
 	}
 	e.report(ev)

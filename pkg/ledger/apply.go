@@ -93,9 +93,6 @@ func (p *Progress) attempt(r Record) {
 	if p.Closed {
 		return // somebody else proved it gone meanwhile
 	}
-	if r.N == 0 {
-		r.N = p.Attempts + 1
-	}
 	p.Attempts = max(p.Attempts, r.N) // a line may stand there twice
 	p.Status, p.Last, p.Reason, p.Message, p.Next, p.Until = r.Status, r.At, r.Reason, r.Message, r.Next, r.Until
 }

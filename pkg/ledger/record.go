@@ -96,7 +96,8 @@ func Found(specID string, r residue.Residue) Record {
 func Complete(specID string) Record { return Record{Type: TypeFound, ID: specID, Complete: true} }
 
 // Attempt records a try that left a spec (residueID "") or a residue owed; n
-// counts all tries up to this one. Status is "owed", or "not-revocable" with
+// counts all tries up to this one; 0 says that nothing was tried, for the reason
+// given. Status is "owed", or "not-revocable" with
 // the record's Until set.
 func Attempt(specID, residueID, status string, n int, e *residue.Error) Record {
 	r := Record{Type: TypeAttempt, ID: specID, ResidueID: residueID, Status: status, N: n}

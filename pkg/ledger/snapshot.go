@@ -61,7 +61,7 @@ func (p *Progress) snapshot(specID, residueID string) []Record {
 	case p.Closed:
 		return []Record{{Version: version, Type: TypeClosed, At: p.Since, ID: specID, ResidueID: residueID,
 			Status: p.Status, Reason: p.Reason}}
-	case p.Attempts > 0:
+	case p.Attempts > 0, !p.Last.IsZero():
 		return []Record{r}
 	}
 	return nil
