@@ -39,31 +39,34 @@ func armVerb() *verb {
 // runArm does the work aside and returns when its time is over, whatever the
 // work still waits for.
 func runArm(ctx context.Context, p *program, o *options) (int, error) {
+	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, armLimit)
 	defer cancel()
-	ctx, _, stop := p.stoppable(ctx)
+	ctx, drain, stop := p.stoppable(ctx)
 	defer stop()
 	done := make(chan error, 1)
-	go func() { done <- p.arm(ctx, o) }()
+	limit := func(span time.Duration) { time.AfterFunc(span-time.Since(began), cancel) }
+	go func() { done <- p.arm(ctx, o, limit) }()
 	select {
 	case err := <-done:
 		return exitDone, err
+	case <-drain:
+		return exitDone, nil
 	case <-ctx.Done():
-		p.warn("arming took too long; the job starts without it")
+		p.warn("arming took too long; the job starts as it is")
 		return exitDone, nil
 	}
 }
 
-func (p *program) arm(ctx context.Context, o *options) error {
+// arm records first: what earlier invocations owe may take all of the time.
+func (p *program) arm(ctx context.Context, o *options, limit func(time.Duration)) error {
 	s, sub, err := p.about(ctx, o, true)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if limit := sub.job.StartLimit; limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit/3)
-		defer cancel()
+	if sub.job.StartLimit > 0 {
+		limit(sub.job.StartLimit / 3)
 	}
 	compiled, err := s.compile(sub, true)
 	if err != nil {
@@ -77,14 +80,13 @@ func (p *program) arm(ctx context.Context, o *options) error {
 	if err != nil {
 		rec.missing(err)
 	}
-	s.settleEarlier(ctx, sub)
 	s.giveFolder(ctx, sub, rec)
 	rec.book.add(s.armedRecords(ctx, sub, compiled, rec)...)
 	rec.problems(compiled)
-	if rec.lacking.Load() {
-		return nil // what is missing has been told
+	if !rec.lacking.Load() { // else what is missing has been told
+		rec.send(journal.Record{Event: journal.Armed, Message: fmt.Sprintf("armed %s: %d recorded", sub.job.Unit, len(compiled.Specs))})
 	}
-	rec.send(journal.Record{Event: journal.Armed, Message: fmt.Sprintf("armed %s: %d recorded", sub.job.Unit, len(compiled.Specs))})
+	s.settleEarlier(ctx, sub)
 	return nil
 }
 
@@ -98,6 +100,8 @@ func (s *site) armedRecords(ctx context.Context, sub *subject, compiled *plan.Pl
 		}
 	}
 	records := []ledger.Record{ledger.NewJob(job)}
+	ctx, cancel := context.WithTimeout(ctx, prepareLimit(job.StartLimit))
+	defer cancel()
 	for _, spec := range compiled.Specs {
 		spec = s.keepSecrets(sub, spec, rec, secret.Credential)
 		spec.Facts = s.prepare(ctx, sub, spec, rec)
@@ -106,10 +110,19 @@ func (s *site) armedRecords(ctx context.Context, sub *subject, compiled *plan.Pl
 	return records
 }
 
-// prepare asks the spec's kind what can only be learned before the job.
+// prepareLimit bounds what all kinds together may take to look around.
+func prepareLimit(start time.Duration) time.Duration {
+	if start <= 0 || start/3 > armLimit {
+		start = 3 * armLimit
+	}
+	return start / 9
+}
+
+// prepare asks the spec's kind what can only be learned before the job. What
+// the job's environment names is not looked for with root's rights.
 func (s *site) prepare(ctx context.Context, sub *subject, spec residue.Spec, rec *recorder) map[string]string {
 	kind := kinds.Kind(spec.Kind)
-	if kind == nil {
+	if kind == nil || spec.FromEnv && s.uid == 0 && !sub.rootsOwn() {
 		return nil
 	}
 	cleaner, err := kind.Open(spec, s.deps(sub.job.Job, spec, rec))
@@ -120,11 +133,20 @@ func (s *site) prepare(ctx context.Context, sub *subject, spec residue.Spec, rec
 	if !ok {
 		return nil
 	}
-	facts, err := preparer.Prepare(ctx)
-	if err != nil {
+	answer := make(chan map[string]string, 1)
+	go func() {
+		facts, err := preparer.Prepare(ctx)
+		if err != nil {
+			facts = nil
+		}
+		answer <- facts
+	}()
+	select {
+	case facts := <-answer:
+		return facts
+	case <-ctx.Done(): // it may hang on a file system or a server
 		return nil
 	}
-	return facts
 }
 
 // giveFolder makes the folder in which a User= job keeps what it tracks.
