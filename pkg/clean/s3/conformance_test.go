@@ -36,7 +36,7 @@ func subject(w *world, selector string) cleantest.Subject {
 		Down:             func(testing.TB) { w.gate.down() },
 		Up:               func(t testing.TB) { w.gate.up(t) },
 		WrongCredentials: func(testing.TB) residue.Deps { return depsWith(wrongKey) },
-		Secrets:          []string{w.store.key, wrongKey},
+		Secrets:          []string{w.store.Secret, wrongKey},
 	}
 }
 
@@ -45,7 +45,7 @@ func subject(w *world, selector string) cleantest.Subject {
 func beside(key string) []string { return []string{path.Dir(key) + "0/part", path.Dir(key) + "-part"} }
 
 func TestUploadsConformance(t *testing.T) {
-	w := enter(t, false)
+	w := enter(t)
 	s := subject(w, "AbortUploads")
 	s.Exists = func(t testing.TB, ref string) bool { return w.underWay(t, w.name(ref)) }
 	s.Remove = func(t testing.TB, ref string) { w.abortAll(t, w.name(ref)) }
@@ -70,7 +70,7 @@ func TestUploadsConformance(t *testing.T) {
 func TestObjectsConformance(t *testing.T) {
 	for name, versioned := range map[string]bool{"plain": false, "versioned": true} {
 		t.Run(name, func(t *testing.T) {
-			w := enter(t, versioned)
+			w := enter(t)
 			if versioned {
 				w.keepVersions(t)
 			}

@@ -19,34 +19,23 @@ import (
 
 	"job-cleanup/pkg/residue"
 	"job-cleanup/pkg/secret"
+	"job-cleanup/test/servers"
 )
 
 // world is a bucket of a real store, seen by a client of the test's own.
 type world struct {
 	*s3.Client
 	gate   *gate
-	store  store
+	store  *servers.S3Server
 	bucket string
 }
 
-// store is how to reach a real store.
-type store struct{ endpoint, id, key string }
-
 // enter makes a bucket in a real store that a job talks to through a gate.
-func enter(t testing.TB, versioned bool) *world {
+func enter(t testing.TB) *world {
 	t.Helper()
-	s := startStore(t, versioned)
-	w := &world{store: s, gate: newGate(t, strings.TrimPrefix(s.endpoint, "http://")), bucket: "jobs-bucket"}
-	w.Client = s3.New(s3.Options{
-		BaseEndpoint: &s.endpoint, UsePathStyle: true, Region: "us-east-1", Retryer: aws.NopRetryer{},
-		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired,
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: s.id, SecretAccessKey: s.key}, nil
-		}),
-	})
-	if _, err := w.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &w.bucket}); err != nil {
-		t.Fatal(err)
-	}
+	s := servers.S3(t)
+	w := &world{Client: s.Client(), store: s, gate: newGate(t, strings.TrimPrefix(s.Endpoint, "http://")), bucket: "jobs-bucket"}
+	s.Bucket(w.bucket)
 	return w
 }
 
@@ -54,7 +43,7 @@ func enter(t testing.TB, versioned bool) *world {
 func (w *world) options() map[string][]string {
 	return map[string][]string{
 		"Endpoint": {"http://" + w.gate.addr}, "PathStyle": {"yes"}, "Profile": {"default"},
-		"AccessKeyID": {w.store.id}, "SecretAccessKey": {"file:/run/s3-secret"},
+		"AccessKeyID": {w.store.AccessKey}, "SecretAccessKey": {"file:/run/s3-secret"},
 	}
 }
 
@@ -72,7 +61,7 @@ func (w *world) tracked(selector, kind, ref string, proof map[string]string) res
 }
 
 // deps are those of a job that began a minute ago.
-func (w *world) deps() residue.Deps { return depsWith(w.store.key) }
+func (w *world) deps() residue.Deps { return depsWith(w.store.Secret) }
 
 func depsWith(key string) residue.Deps {
 	return residue.Deps{
