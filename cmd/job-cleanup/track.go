@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -46,33 +47,44 @@ func nouns() []string {
 	return all
 }
 
-// trackOptions registers the keys of all kinds as options; which of them a kind
-// has is checked once the kind is known.
+// trackOptions registers the keys of all kinds that can be tracked as options;
+// which of them a kind has is checked once the kind is known.
 func trackOptions(fs *pflag.FlagSet) map[string]*[]string {
 	all := map[string]*[]string{}
+	add := func(name, doc string) {
+		if all[name] == nil && fs.Lookup(name) == nil {
+			all[name] = fs.StringArray(name, nil, doc)
+		}
+	}
 	for _, kind := range kinds.Kinds() {
+		if !trackableKind(kind) {
+			continue
+		}
 		for _, option := range kind.Options {
-			name := dashed(option.Key)
-			if all[name] == nil && fs.Lookup(name) == nil {
-				all[name] = fs.StringArray(name, nil, "as "+option.Key+"= in a plan")
-			}
+			add(dashed(option.Key), "`VALUE` of "+option.Key+"=, as in a plan")
 		}
 		for _, sel := range kind.Selectors {
 			for _, mark := range sel.Marks {
-				if all[mark.Key] == nil && fs.Lookup(mark.Key) == nil {
-					all[mark.Key] = fs.StringArray(mark.Key, nil, mark.Doc)
-				}
+				add(mark.Key, "`VALUE`: "+strings.TrimSuffix(mark.Doc, "."))
 			}
 		}
 	}
 	return all
 }
 
-// dashed turns a plan's key into an option's name: PathStyle, path-style.
+// trackableKind reports whether anything of a kind can be tracked.
+func trackableKind(kind *residue.Kind) bool {
+	return slices.ContainsFunc(kind.Selectors, func(sel residue.Selector) bool { return !sel.NoTrack })
+}
+
+// dashed turns a plan's key into an option's name: PathStyle, path-style;
+// CACert, ca-cert.
 func dashed(key string) string {
 	var b strings.Builder
-	for i, r := range key {
-		if unicode.IsUpper(r) && i > 0 {
+	runes := []rune(key)
+	for i, r := range runes {
+		if i > 0 && unicode.IsUpper(r) &&
+			(unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
 			b.WriteByte('-')
 		}
 		b.WriteRune(unicode.ToLower(r))
