@@ -7,6 +7,7 @@ import (
 	"job-cleanup/pkg/clean/lockfile"
 	"job-cleanup/pkg/clean/path"
 	"job-cleanup/pkg/clean/postgres"
+	"job-cleanup/pkg/clean/redis"
 	"job-cleanup/pkg/clean/unit"
 	"job-cleanup/pkg/clean/vault"
 	"job-cleanup/pkg/residue"
@@ -20,6 +21,7 @@ func Kinds() *residue.Registry {
 		command.Kind,
 		unit.Kind,
 		postgres.Kind,
+		redis.Kind,
 		vault.Kind,
 	)
 }
