@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -118,10 +119,37 @@ func (s *site) debts(ctx context.Context, store *ledger.Store, unit string) ([]d
 			s.warn("%v", err)
 			continue
 		}
-		lines = append(lines, debtLines(state)...)
+		lines = append(lines, s.explained(ctx, state)...)
 	}
 	return lines, nil
 }
+
+// Why something is owed that nobody tried to remove yet.
+const (
+	running   residue.Reason = "running"   // its time has not come
+	unsettled residue.Reason = "unsettled" // the job is over, and its hook could not write here, if it ran
+)
+
+// explained are the debts of a ledger. Root can ask whether the job still runs.
+func (s *site) explained(ctx context.Context, state *ledger.State) []debtLine {
+	lines := debtLines(state)
+	if s.uid != 0 || !slices.ContainsFunc(lines, debtLine.untried) {
+		return lines
+	}
+	why := running
+	if over, _ := state.Over(s.probe(ctx)); over {
+		why = unsettled
+	}
+	for i := range lines {
+		if lines[i].untried() {
+			lines[i].Reason = why
+		}
+	}
+	return lines
+}
+
+// untried reports whether nothing tells why it is owed.
+func (l debtLine) untried() bool { return l.Attempts == 0 && l.Reason == "" }
 
 // givenDebts lists, for a plain user, what stands in the folder that arm gave
 // to the unit: the one named, else the one we stand in.

@@ -3,6 +3,7 @@ package system_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"job-cleanup/test/rig"
 )
@@ -51,5 +52,25 @@ func TestMistakeArmed(t *testing.T) {
 		if out := m.Shell("sed -i s/ExecStopPost=-/ExecStopPost=/ /etc/systemd/system/typo.service; systemctl daemon-reload; systemctl start typo.service || echo failed"); out != "failed" {
 			t.Errorf("a strict hook passed: %v", said(m, "typo.service"))
 		}
+	})
+}
+
+// TestStatusReasons: what nobody tried to remove is owed for a reason too.
+func TestStatusReasons(t *testing.T) {
+	inSuites(t, func(t *testing.T, m *rig.Machine) {
+		m.Shell("useradd worker")
+		install(m, "plain.service", oneshot("User=worker\nExecStart=/bin/sh -c 'until test -e /tmp/end; do sleep 0.1; done'", treeStep))
+		m.Shell("systemctl start --no-block plain.service")
+		status := func(reason string) func() bool {
+			return func() bool {
+				return strings.Contains(m.Shell("job-cleanup status --json plain.service"), `"reason":"`+reason+`"`)
+			}
+		}
+		m.WaitFor("its debt waits for the job's end", time.Minute, status("running"))
+		m.Shell("touch /tmp/end")
+		settle(m, "plain.service")
+		m.WaitFor("its debt is unsettled", time.Minute, status("unsettled"))
+		m.Shell("job-cleanup run plain.service")
+		wantNothingOwed(t, m, "plain.service")
 	})
 }
