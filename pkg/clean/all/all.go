@@ -8,6 +8,7 @@ import (
 	"job-cleanup/pkg/clean/path"
 	"job-cleanup/pkg/clean/postgres"
 	"job-cleanup/pkg/clean/redis"
+	"job-cleanup/pkg/clean/s3"
 	"job-cleanup/pkg/clean/unit"
 	"job-cleanup/pkg/clean/vault"
 	"job-cleanup/pkg/residue"
@@ -23,5 +24,6 @@ func Kinds() *residue.Registry {
 		postgres.Kind,
 		redis.Kind,
 		vault.Kind,
+		s3.Kind,
 	)
 }
