@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"job-cleanup/pkg/engine"
 	"job-cleanup/pkg/journal"
 	"job-cleanup/pkg/ledger"
 	"job-cleanup/pkg/plan"
@@ -167,53 +166,4 @@ func (r *recorder) problems(p *plan.Plan) {
 		}
 		r.send(problemRecord(journal.Problem, problem))
 	}
-}
-
-// settleEarlier removes what earlier invocations of the unit still owe on this
-// machine, so that the job finds a clean place. What was born after the new
-// invocation began is never touched.
-func (s *site) settleEarlier(ctx context.Context, sub *subject) {
-	if sub.identity.Unit == "" || sub.job.CI {
-		return
-	}
-	store := s.storeOf(sub.job.Job)
-	release, err := store.LockUnit(ctx, sub.job.Unit)
-	if err != nil {
-		return // a sweep is at it already
-	}
-	defer release()
-	probe := s.probe(ctx)
-	for entry, err := range store.Ledgers(ctx, sub.job.Unit) {
-		if err != nil || entry.Damaged > 0 || entry.Invocation == sub.job.Invocation {
-			continue
-		}
-		s.settleOne(ctx, store, entry, probe, sub.job.Start)
-	}
-}
-
-// settleOne cleans what one earlier invocation owes here.
-func (s *site) settleOne(ctx context.Context, store *ledger.Store, entry ledger.Entry, probe ledger.Probe, before time.Time) {
-	led, err := store.Ledger(entry.Unit, entry.Invocation)
-	if err != nil {
-		return
-	}
-	state, err := led.Replay(ctx)
-	if err != nil {
-		return
-	}
-	if over, _ := state.Over(probe); !over {
-		return // a CI job under the unit of its runner, say
-	}
-	s.later(ctx, led, state, local(itemsOf(state)), before)
-}
-
-// local keeps the items that may be settled before the next job starts.
-func local(items []engine.Item) []engine.Item {
-	var kept []engine.Item
-	for _, item := range items {
-		if kind := kinds.Kind(item.Spec.Kind); kind != nil && kind.Local {
-			kept = append(kept, item)
-		}
-	}
-	return kept
 }

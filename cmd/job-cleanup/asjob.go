@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"job-cleanup/pkg/clean/command"
 	"job-cleanup/pkg/engine"
 	"job-cleanup/pkg/journal"
 	"job-cleanup/pkg/ledger"
@@ -37,7 +38,11 @@ type order struct {
 	Runtime string // where its stash is
 	Total   time.Duration
 	DryRun  bool
-	List    bool // only tell what the job's ledgers of this unit owe
+	// RunsAgain says that the unit is in another invocation by now.
+	RunsAgain bool
+	Alone     bool        // leave what the job tracked
+	List      bool        // only tell what the job's ledgers of this unit owe
+	Sweep     *sweepOrder // look for what jobs that are over owe
 }
 
 // answer is what it reports, one JSON object a line: its job may have got hold
@@ -48,6 +53,10 @@ type answer struct {
 	Err    string          `json:"err,omitempty"`    // of the event
 	Refs   [][]byte        `json:"refs,omitempty"`   // the references in the event, byte by byte
 	Debt   *debtLine       `json:"debt,omitempty"`   // of a List
+	Found  *found          `json:"found,omitempty"`  // of a sweep that only looks
+	Dead   []string        `json:"dead,omitempty"`   // servers that did not answer
+
+	Invocation string `json:"invocation,omitempty"` // that the event is about, if not the order's
 }
 
 // maxAnswer bounds one line of the process, maxAnswers all of them together.
@@ -59,8 +68,12 @@ const (
 // self is this program, whatever became of its file.
 const self = "/proc/self/exe"
 
-// maxDebts bounds what a job can make status print.
-const maxDebts = 10000
+// maxDebts bounds what a job can make status print, maxDead the servers that it
+// calls dead.
+const (
+	maxDebts = 10000
+	maxDead  = 1000
+)
 
 // things are the residues in an event, in the order of Refs.
 func things(ev *engine.Event) []*residue.Residue {
@@ -109,6 +122,8 @@ func (s *site) asJob(ctx context.Context, drain <-chan struct{}, sub *subject, l
 	w := &jobProcess{exe: self, order: order{
 		Job: sub.job, Outside: sub.job.Outside, Homes: sub.job.Homes, Outcome: sub.outcome,
 		Items: lent, State: s.shared, Runtime: s.runtime, Total: total, DryRun: s.opts.dry,
+		Alone:     sub.later,
+		RunsAgain: s.runsAgain(sub),
 	}, lent: map[string]engine.Item{}, open: map[string]bool{}, rec: rec}
 	if sub.env { // any other one is not the job's to read
 		w.order.Env = s.env
@@ -135,6 +150,23 @@ func (j *jobProcess) unanswered() []engine.Item {
 	return all
 }
 
+// lostRights takes out commands when nobody can tell whose rights they had.
+func (r *recorder) lostRights(sub *subject, items []engine.Item, sum *engine.Summary) []engine.Item {
+	if sub.knowsUser() || sub.job.User != nil && sub.job.FullRights {
+		return items
+	}
+	var kept, left []engine.Item
+	for _, item := range items {
+		if item.Spec.Kind == command.Kind.Name {
+			left = append(left, item)
+		} else {
+			kept = append(kept, item)
+		}
+	}
+	sum.Merge(r.leave(left, residue.Errorf(residue.Retry, residue.Permission, "nobody can tell whose rights this command had")))
+	return kept
+}
+
 // knowsUser reports whether somebody can be the job's user: a dynamic one's
 // number may be another unit's as soon as the hook is over.
 func (sub *subject) knowsUser() bool {
@@ -145,13 +177,23 @@ func (sub *subject) knowsUser() bool {
 	return live != nil && live.UID != nil && *live.UID == user.UID
 }
 
-// leave reports items as owed that nobody could try.
+// leave reports items as owed that nobody could try. It counts as a try, so
+// that it is not told again at every opportunity.
 func (r *recorder) leave(items []engine.Item, why *residue.Error) engine.Summary {
 	var sum engine.Summary
-	for _, item := range items {
-		ev := engine.Event{Spec: item.Spec, Status: engine.Owed, Reason: why.Reason, Err: why.Err}
+	owed := func(item engine.Item, of *residue.Residue) {
+		ev := engine.Event{Spec: item.Spec, Residue: of, Status: engine.Owed, Reason: why.Reason, Err: why.Err}
+		ev.Attempt = item.Attempts[ev.ID()] + 1
 		r.Record(ev)
 		sum.Add(ev)
+	}
+	for _, item := range items {
+		if !item.Resolved {
+			owed(item, nil)
+		}
+		for i := range item.Found {
+			owed(item, &item.Found[i])
+		}
 	}
 	return sum
 }
@@ -165,6 +207,8 @@ type jobProcess struct {
 	rec   *recorder
 	sum   engine.Summary
 	debts []debtLine
+	found []found
+	dead  []string
 }
 
 // run starts the process and takes its answers until it ends. Processes of the
@@ -236,15 +280,30 @@ func (j *jobProcess) take(out io.Reader) bool {
 		}
 		switch {
 		case a.Event != nil && j.rec != nil:
+			if j.order.Sweep != nil {
+				j.rec.job.Invocation = safe(a.Invocation)
+			}
 			j.event(a.received())
 		case a.Record != nil && j.rec != nil:
 			j.said(*a.Record)
+		case a.Found != nil && len(j.found) < maxDebts:
+			j.found = append(j.found, *a.Found)
+		case len(a.Dead) > 0 && len(a.Dead) <= maxDead:
+			j.dead = a.Dead
 		case a.Debt != nil && len(j.debts) < maxDebts:
 			a.Debt.Unit = j.order.Job.Unit // whatever it says
 			j.debts = append(j.debts, *a.Debt)
 		}
 	}
 	return lines.Err() == nil
+}
+
+// safe is an invocation if it can be one, "" otherwise.
+func safe(invocation string) string {
+	if outcome.FileName(invocation) != invocation {
+		return ""
+	}
+	return invocation
 }
 
 // said passes on the records that such a process has reason to send, with

@@ -43,8 +43,20 @@ func runChild(ctx context.Context, p *program, _ *options) (int, error) {
 		return exitDone, out.list(ctx, p, o)
 	}
 	s := &site{program: p, opts: &options{}, state: o.State, shared: o.State, runtime: o.Runtime, journal: out}
+	if o.Sweep != nil {
+		return exitDone, runSweepChild(ctx, s, drain, o, out)
+	}
 	rec := &childRecorder{recorder: newRecorder(nil, out, job), out: out, tracked: map[string]bool{}}
-	items := rec.trackedItems(ctx, s)
+	var items []engine.Item
+	if !o.Alone {
+		items = rec.trackedItems(ctx, s)
+	}
+	if o.DryRun {
+		rec.book.ledger = nil
+	}
+	if o.RunsAgain { // the job's ledger may hold patterns too
+		items = onlyOwn(items)
+	}
 	e := &engine.Engine{
 		Kinds:    kinds,
 		Deps:     func(spec residue.Spec) residue.Deps { return s.childDeps(o, job, spec, rec) },
@@ -73,14 +85,19 @@ type childRecorder struct {
 	*recorder
 	out     *answers
 	tracked map[string]bool // specs of the job's ledger
+	all     bool            // all are, and root has to be told the invocation
 }
 
 // Record implements engine.Recorder.
 func (r *childRecorder) Record(ev engine.Event) {
-	if r.tracked[ev.Spec.ID] {
+	if r.all || r.tracked[ev.Spec.ID] {
 		r.note(ev)
 	}
-	r.out.event(ev)
+	a := sent(ev)
+	if r.all {
+		a.Invocation = r.job.Invocation
+	}
+	_ = r.out.write(a)
 }
 
 // trackedItems lists what the job's own ledger owes.
@@ -111,15 +128,21 @@ func (r *childRecorder) trackedItems(ctx context.Context, s *site) []engine.Item
 func trackable(items []engine.Item) []engine.Item {
 	var kept []engine.Item
 	for _, item := range items {
-		kind := kinds.Kind(item.Spec.Kind)
-		if kind == nil {
-			continue
-		}
-		if sel, ok := kind.Selector(item.Spec.Selector); ok && !sel.NoTrack {
+		if mayTrack(item.Spec) {
 			kept = append(kept, item)
 		}
 	}
 	return kept
+}
+
+// mayTrack reports whether a job may have tracked this.
+func mayTrack(spec residue.Spec) bool {
+	kind := kinds.Kind(spec.Kind)
+	if kind == nil {
+		return false
+	}
+	sel, ok := kind.Selector(spec.Selector)
+	return ok && !sel.NoTrack
 }
 
 // list answers with what the job's ledgers of the unit owe.
@@ -139,8 +162,6 @@ type answers struct {
 	mu  sync.Mutex
 	out io.Writer
 }
-
-func (a *answers) event(ev engine.Event) { _ = a.write(sent(ev)) }
 
 // Send implements journal.Sender: root sends the record.
 func (a *answers) Send(r journal.Record) error { return a.write(answer{Record: &r}) }

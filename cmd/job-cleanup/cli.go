@@ -50,6 +50,7 @@ type options struct {
 	dry              bool // set by plan: nothing is changed or recorded
 	force            bool
 	forget           string
+	boot, eager      bool                 // of sweep
 	extra            map[string]*[]string // of track: the kinds' keys as options
 	args             []string
 }

@@ -92,7 +92,7 @@ func endRecord(ev engine.Event) ledger.Record {
 	if ev.Status == engine.Owed || ev.Status == engine.NotRevocable && ev.Until.After(time.Now()) {
 		attempt := ledger.Attempt(ev.Spec.ID, residueID, string(ev.Status), ev.Attempt,
 			&residue.Error{Reason: ev.Reason, Err: ev.Err})
-		attempt.Until = ev.Until
+		attempt.Until, attempt.Next = ev.Until, nextTry(ev)
 		return attempt
 	}
 	return ledger.Closed(ev.Spec.ID, residueID, string(ev.Status), ev.Reason)

@@ -106,7 +106,9 @@ func (s *site) cleanup(ctx context.Context, sub *subject) (int, error) {
 		return 0, err
 	}
 	rec := newRecorder(own, s.journal, sub.job.Job)
-	rec.stash = s.stash(sub.job.Job)
+	if s.uid == 0 || !sub.job.Armed { // else root's ledger still owes what needs the stash
+		rec.stash = s.stash(sub.job.Job)
+	}
 	if w.empty() {
 		s.nothing(sub)
 		return exitDone, nil
@@ -122,6 +124,7 @@ func (s *site) cleanup(ctx context.Context, sub *subject) (int, error) {
 	rec.book.end(ledger.Ended(ledger.Ending{Outcome: sub.outcome, RunStart: began, RunEnd: time.Now()}))
 	rec.summary(sum, time.Since(began))
 	rec.settle()
+	s.settlePrevious(ctx, drain, sub, budget.Total-time.Since(began))
 	if (s.opts.strict || w.plan.Settings.Strict) && !sum.Clean() {
 		return exitOwed, nil
 	}
@@ -136,6 +139,10 @@ func (s *site) clean(ctx context.Context, drain <-chan struct{}, sub *subject, w
 	// The ending first: should this be cut off, a later look must not take the
 	// job for lost.
 	rec.begin(w, sub, ledger.Ended(ledger.Ending{Outcome: sub.outcome, RunStart: time.Now()}))
+	if s.runsAgain(sub) {
+		w.lent, w.items = rec.leavePatterns(w.lent, &sum), rec.leavePatterns(w.items, &sum)
+	}
+	w.items = rec.lostRights(sub, w.items, &sum)
 	if w.tracked || len(w.lent) > 0 {
 		began := time.Now()
 		sum.Merge(s.asJob(ctx, drain, sub, w.lent, rec, budget.Total/2))
@@ -148,13 +155,12 @@ func (s *site) clean(ctx context.Context, drain <-chan struct{}, sub *subject, w
 		Outcome:  sub.outcome,
 		Budget:   budget,
 	}
-	items := w.items
-	if sub.otherInvocation() && !s.opts.force {
-		items = rec.leavePatterns(items, &sum)
-	}
-	sum.Merge(e.Run(ctx, drain, items))
+	sum.Merge(e.Run(ctx, drain, w.items))
 	return sum
 }
+
+// runsAgain reports whether what the plan names may be another invocation's.
+func (s *site) runsAgain(sub *subject) bool { return sub.otherInvocation() && !s.opts.force }
 
 // begin records what a cleanup begins with: at once where the job has a ledger
 // already, else with the first thing that is found.

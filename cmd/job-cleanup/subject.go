@@ -35,6 +35,7 @@ type subject struct {
 	live     *manager.Unit  // nil when the manager does not know it, or can't be asked
 	inside   bool           // we stand in the unit's cgroup
 	hook     bool           // we are the stop hook of the unit, or run below it
+	later    bool           // of a pass over what jobs that are over still owe
 	env      bool           // our environment is the job's own: that of its hook
 
 	// elsewhere are specs that other ledgers of the unit owe, tried just now;

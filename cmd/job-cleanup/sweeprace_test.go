@@ -67,7 +67,7 @@ func (w *swept) sweep(records ...ledger.Record) {
 		w.t.Fatal(err)
 	}
 	entry := ledger.Entry{Unit: w.job.Unit, Invocation: w.job.Invocation}
-	if err := w.sweepOne(w.t.Context(), w.store, entry, w.probe(w.t.Context())); err != nil {
+	if err := w.newPass(w.t.Context(), nil).job(w.t.Context(), w.store, entry); err != nil {
 		w.t.Fatal(err)
 	}
 }

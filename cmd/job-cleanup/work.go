@@ -171,9 +171,14 @@ func itemsOf(state *ledger.State) []engine.Item {
 	if state == nil {
 		return nil
 	}
+	return itemsFrom(state.Owed())
+}
+
+// itemsFrom makes items of debts, in their order.
+func itemsFrom(debts []ledger.Debt) []engine.Item {
 	var items []engine.Item
 	at := map[string]int{}
-	for _, debt := range state.Owed() {
+	for _, debt := range debts {
 		i, ok := at[debt.Spec.ID]
 		if !ok {
 			i = len(items)

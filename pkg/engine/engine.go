@@ -95,7 +95,7 @@ func (e *Engine) open(items []Item) []task {
 		}
 		cleaner, err := e.cleaner(item.Spec)
 		if err != nil {
-			e.fail(item, nil, err, 0)
+			e.unopened(item, err)
 			continue
 		}
 		t := task{Item: item, cleaner: cleaner}
@@ -105,6 +105,16 @@ func (e *Engine) open(items []Item) []task {
 		tasks = append(tasks, t)
 	}
 	return tasks
+}
+
+// unopened reports all that is owed of an item without a cleaner.
+func (e *Engine) unopened(item Item, err error) {
+	if !item.Resolved {
+		e.fail(item, nil, err, 0)
+	}
+	for i := range item.Found {
+		e.fail(item, &item.Found[i], err, 0)
+	}
 }
 
 func (e *Engine) cleaner(spec residue.Spec) (cleaner residue.Cleaner, err error) {

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"slices"
+	"time"
+
+	"job-cleanup/pkg/engine"
+	"job-cleanup/pkg/ledger"
+)
+
+// lockPatience is how long a pass waits for a unit that somebody else settles;
+// they do what it came for.
+const lockPatience = 500 * time.Millisecond
+
+// pass is one round over what jobs that are over still owe.
+type pass struct {
+	*site
+	probe     ledger.Probe
+	drain     <-chan struct{}   // closed when no new work may begin; nil for never
+	endpoints *engine.Endpoints // shared by all jobs of the round
+	eager     bool              // also what rests after a try that did not help
+	local     bool              // only what is on this machine
+	byHand    bool              // a person names the unit and means all of it
+	budget    engine.Budget     // for the debts of one job: no job starves the others
+
+	// recorder, if there is one, stands between the engine and the ledger.
+	recorder func(*recorder) engine.Recorder
+}
+
+// newPass begins a round.
+func (s *site) newPass(ctx context.Context, drain <-chan struct{}) *pass {
+	return &pass{site: s, probe: s.probe(ctx), drain: drain, endpoints: &engine.Endpoints{}}
+}
+
+// candidate is a ledger with something to be done now.
+type candidate struct {
+	entry ledger.Entry
+	since time.Time // the longest due of its debts
+}
+
+// candidates lists the ledgers of a store that have something due, the longest
+// due first: what has just been tried in vain stands behind all others. It takes
+// no lock and asks nobody, so that a round with nothing to do costs little.
+func (p *pass) candidates(ctx context.Context, entries iter.Seq2[ledger.Entry, error], store *ledger.Store) (found []candidate, ok bool) {
+	ok = true
+	for entry, err := range entries {
+		if stopped(p.drain) {
+			break
+		}
+		if entry.Damaged > 0 {
+			continue
+		}
+		if err == nil {
+			var since time.Time
+			var due bool
+			if since, due, err = p.look(ctx, store, entry); due {
+				found = append(found, candidate{entry, since})
+			}
+		}
+		if err != nil {
+			p.warn("%s/%s: %v", entry.Unit, entry.Invocation, err)
+			ok = false
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return a.since.Compare(b.since) })
+	return found, ok
+}
+
+// look reads one ledger and tells whether, and since when, something in it is
+// due. One that owes nothing is due to be removed.
+func (p *pass) look(ctx context.Context, store *ledger.Store, entry ledger.Entry) (since time.Time, due bool, err error) {
+	led, err := store.Ledger(entry.Unit, entry.Invocation)
+	if err != nil {
+		return since, false, err
+	}
+	state, err := led.Replay(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		return since, false, nil // settled meanwhile
+	}
+	if err != nil {
+		return since, false, err
+	}
+	debts := p.due(state)
+	for i, d := range debts {
+		if at := dueSince(d); i == 0 || at.Before(since) {
+			since = at
+		}
+	}
+	return since, len(debts) > 0 || state.Done(), nil
+}
+
+// dueSince is when a debt became due.
+func dueSince(d ledger.Debt) time.Time {
+	if d.Next.IsZero() {
+		return d.Since
+	}
+	return d.Next
+}
+
+// due lists what a ledger owes that may be tried now. With a spec whose find is
+// due come all its residues, which that find will list anyway.
+func (p *pass) due(state *ledger.State) []ledger.Debt {
+	now := time.Now()
+	ready := func(d ledger.Debt) bool {
+		switch {
+		case expired(d, now):
+			return true
+		case p.local && !isLocal(d.Spec), now.Before(d.Until):
+			return false
+		}
+		return p.eager || !resting(d, now)
+	}
+	owed, finds := state.Owed(), map[string]bool{}
+	for _, d := range owed {
+		if d.Residue == nil && ready(d) {
+			finds[d.Spec.ID] = true
+		}
+	}
+	return slices.DeleteFunc(owed, func(d ledger.Debt) bool { return !ready(d) && !finds[d.Spec.ID] })
+}
+
+// closeExpired ends the debts that ended by themselves, and returns the others.
+func closeExpired(debts []ledger.Debt, rec engine.Recorder) []ledger.Debt {
+	now := time.Now()
+	return slices.DeleteFunc(debts, func(d ledger.Debt) bool {
+		if !expired(d, now) {
+			return false
+		}
+		rec.Record(engine.Event{Spec: d.Spec, Residue: d.Residue, Status: engine.NotRevocable, Reason: d.Reason, Until: d.Until})
+		return true
+	})
+}
+
+// store tries what is due in a store. It reports whether all of it could be
+// read.
+func (p *pass) store(ctx context.Context, store *ledger.Store) bool {
+	found, ok := p.candidates(ctx, store.List(ctx), store)
+	for _, c := range found {
+		if stopped(p.drain) {
+			break
+		}
+		if err := p.job(ctx, store, c.entry); err != nil {
+			p.warn("%s/%s: %v", c.entry.Unit, c.entry.Invocation, err)
+			ok = false
+		}
+	}
+	return ok
+}
+
+// job tries what one job owes, if that job is over. It holds the unit's lock,
+// so that no new invocation is armed meanwhile, and looks again under it.
+func (p *pass) job(ctx context.Context, store *ledger.Store, entry ledger.Entry) error {
+	led, err := store.Ledger(entry.Unit, entry.Invocation)
+	if err != nil {
+		return err
+	}
+	release, err := p.lock(ctx, store, entry.Unit)
+	if errors.Is(err, ledger.ErrBusy) {
+		return nil // somebody is at it
+	}
+	if err != nil {
+		return err
+	}
+	defer release()
+	state, err := led.Replay(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if over, _ := state.Over(p.probe); !over {
+		return nil
+	}
+	debts, before := p.due(state), time.Time{}
+	if state.Job.Witness == ledger.ByManager {
+		before = time.Now() // the unit may start again at any moment
+	}
+	if p.leavesPlace(ctx, state) {
+		debts = ownOnly(debts)
+	}
+	p.later(ctx, led, state, debts, before)
+	return nil
+}
+
+// lock takes a unit's lock. It waits less than others for it.
+func (p *pass) lock(ctx context.Context, store *ledger.Store, unit string) (func(), error) {
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	return store.LockUnit(ctx, unit)
+}
+
+// leavesPlace reports whether what belongs to the unit rather than to one
+// invocation must be left: the unit runs, or it never arms, so that no lock
+// keeps it from starting at any moment. Its own next run comes back to that.
+func (p *pass) leavesPlace(ctx context.Context, state *ledger.State) bool {
+	if state.Job.Witness == ledger.ByManager && !state.Job.Armed && !p.byHand {
+		return true
+	}
+	return p.unitRuns(ctx, state)
+}
+
+func stopped(drain <-chan struct{}) bool {
+	select {
+	case <-drain:
+		return true
+	default:
+		return false
+	}
+}
