@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"iter"
 	"os/exec"
 	"slices"
@@ -31,9 +33,6 @@ func (s *site) ending(ctx context.Context, state *ledger.State) (ending outcome.
 	}
 	ctx, cancel := context.WithTimeout(ctx, journalLimit)
 	defer cancel()
-	s.flushed.Do(func() { // what was just sent may not be found yet
-		_ = exec.CommandContext(ctx, "/usr/bin/journalctl", "--sync").Run()
-	})
 	job := state.Job.Job
 	user := uint32(s.uid)
 	if job.User != nil && !job.UserBus {
@@ -42,7 +41,44 @@ func (s *site) ending(ctx context.Context, state *ledger.State) (ending outcome.
 	// Of a process that ended at once the journal knows the user, but may not
 	// know the unit any more.
 	trusted := func(e journal.Entry) bool { return e.Trusted() || e.TrustedUser(user) }
-	return told(journal.Reader{}.Read(ctx, "JOB_CLEANUP_UNIT="+job.Unit, "JOB_CLEANUP_INVOCATION="+job.Invocation), trusted)
+	return told(s.told(ctx, job), trusted)
+}
+
+// told reads what the journal has of a job, oldest first.
+func (s *site) told(ctx context.Context, job residue.Job) iter.Seq2[journal.Entry, error] {
+	s.flushed.Do(func() { // what was just sent may not be found yet
+		_ = exec.CommandContext(ctx, "/usr/bin/journalctl", "--sync").Run()
+	})
+	return journal.Reader{}.Read(ctx, "JOB_CLEANUP_UNIT="+job.Unit, "JOB_CLEANUP_INVOCATION="+job.Invocation)
+}
+
+// cleaned reports whether the job's own hook, with rights like ours, left
+// nothing owed. Its handler would then run the commands of the plan again.
+func (s *site) cleaned(ctx context.Context, sub *subject) bool {
+	led, err := s.ledgerOf(sub.job.Job)
+	if err != nil || led == nil {
+		return false
+	}
+	if _, err := led.Replay(ctx); !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, journalLimit)
+	defer cancel()
+	clean := false
+	for e, err := range s.told(ctx, sub.job.Job) {
+		if err != nil {
+			return false
+		}
+		if e.Event == journal.Summary && e.TrustedUser(uint32(s.uid)) && knowsEnd(e) {
+			clean = e.Counts[journal.Owed] == 0
+		}
+	}
+	return clean
+}
+
+// knowsEnd reports whether a summary's sender was told how the job ended.
+func knowsEnd(e journal.Entry) bool {
+	return !slices.Contains([]string{"", outcome.Lost, outcome.Unknown}, e.Outcome.Result)
 }
 
 // told is what a job's records say of its end: the last summary that knew it.
@@ -56,11 +92,10 @@ func told(records iter.Seq2[journal.Entry, error], trusted func(journal.Entry) b
 		if !trusted(e) {
 			continue
 		}
-		knows := !slices.Contains([]string{"", outcome.Lost, outcome.Unknown}, e.Outcome.Result)
 		switch {
 		case e.Event == journal.Armed:
 			sure = true
-		case e.Event == journal.Summary && knows:
+		case e.Event == journal.Summary && knowsEnd(e):
 			ending, sure = e.Outcome, true
 		}
 	}

@@ -50,6 +50,9 @@ func runRun(ctx context.Context, p *program, o *options) (int, error) {
 		p.hint("wait for it to end, or say --force")
 		return exitRefused, nil
 	}
+	if sub.handler() && s.cleaned(ctx, sub) {
+		return exitDone, nil // there is a hook, and it has done it all
+	}
 	if sub.byHand() && o.whole() {
 		if sub.identity.Invocation == "" {
 			sub.job.Invocation = byHand // one ledger, however often it is tried
@@ -89,7 +92,7 @@ func (p *program) about(ctx context.Context, o *options, own bool) (*site, *subj
 // busy reports whether the job may still be at work: its unit is active, and
 // we neither are its hook nor speak for one job of a CI runner.
 func (sub *subject) busy() bool {
-	return sub.active() && !sub.job.CI && sub.identity.UnitFrom != "MONITOR_UNIT"
+	return sub.active() && !sub.job.CI && !sub.handler()
 }
 
 // cleanup does the whole work for one job that is over.

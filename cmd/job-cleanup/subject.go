@@ -150,7 +150,13 @@ func (sub *subject) name() {
 // byHand reports whether a person named the unit: neither the unit itself nor its
 // failure handler is at work, nor one job of a CI runner.
 func (sub *subject) byHand() bool {
-	return sub.identity.Unit != "" && !sub.inside && !sub.job.CI && sub.identity.UnitFrom != "MONITOR_UNIT"
+	return sub.identity.Unit != "" && !sub.inside && !sub.job.CI && !sub.handler()
+}
+
+// handler reports whether we are the unit that the manager starts when the
+// job's has failed.
+func (sub *subject) handler() bool {
+	return sub.identity.UnitFrom == "MONITOR_UNIT" || sub.identity.InvocationFrom == "MONITOR_INVOCATION_ID"
 }
 
 // ended reports whether the manager still knows the end of this very job. It

@@ -146,3 +146,28 @@ Remove=/var/tmp/%p-tree
 		wantNothingOwed(t, m, unit)
 	})
 }
+
+// TestHandlerOnce: what the hook has done the handler does not do again, and
+// what it could not do it does.
+func TestHandlerOnce(t *testing.T) {
+	const failing = "\n[X-Cleanup.Command]\nRun=/bin/sh -c 'echo ran >>/srv/told/%N'\n"
+	const unit = "[Unit]\nOnFailure=job-cleanup-failure@%n.service\n"
+	inSuites(t, func(t *testing.T, m *rig.Machine) {
+		installShipped(t, m, "")
+		install(m, "done.service", unit+oneshot("ExecStart=false", failing))
+		install(m, "owing.service", unit+oneshot("ProtectSystem=strict\nReadWritePaths=-/var/lib/job-cleanup\nExecStart=false", failing))
+		for _, name := range []string{"done", "owing"} {
+			runUnit(m, name+".service")
+			handler := "job-cleanup-failure@" + name + ".service.service"
+			m.WaitFor("the handler", soon, func() bool {
+				return m.Shell("journalctl -q -o cat -n 1 -u "+handler+" --grep '^Finished' || true") != ""
+			})
+			if got := m.Shell("cat /srv/told/" + name); got != "ran" {
+				t.Errorf("%s: the command left %q; %v", name, got, said(m, name+".service"))
+			}
+		}
+		if n := len(records(m, "done.service", journal.Summary)); n != 1 {
+			t.Errorf("%d summaries: %v", n, said(m, "done.service"))
+		}
+	})
+}
