@@ -24,8 +24,8 @@ var endings = []struct {
 	{"times_out", "", "timeout", "killed", "TERM"},
 }
 
-// TestStory: whichever way a job ends, no server has anything of it
-// afterwards, and a job that runs meanwhile keeps everything.
+// TestStory runs both tests in one world for each suite: the servers are what
+// takes time.
 func TestStory(t *testing.T) {
 	binds := story.Build(t)
 	for _, suite := range rig.Suites {
@@ -34,69 +34,66 @@ func TestStory(t *testing.T) {
 			w := story.NewWorld(t)
 			m := rig.Boot(t, suite, binds...)
 			w.Install(m)
-			m.Write("/etc/systemd/system/batch@times_out.service.d/soon.conf", 0o644, "[Service]\nTimeoutStartSec=20\n")
-			m.Shell("systemctl daemon-reload")
-
-			w.Begin(m, "bystander")
-			for _, ending := range endings {
-				w.Begin(m, ending.name)
-				wantHeld(t, w, m, ending.name, story.Everything...)
-			}
-			for _, ending := range endings {
-				if ending.how != "" {
-					w.End(m, ending.name, ending.how)
-				}
-				w.Settle(m, ending.name)
-				wantHeld(t, w, m, ending.name)
-				wantVerdict(t, m, ending.name, rig.Entry{
-					"SERVICE_RESULT": ending.result, "EXIT_CODE": ending.code, "EXIT_STATUS": ending.status,
-				})
-				wantOneRecordEach(t, m, ending.name)
-			}
-			wantHeld(t, w, m, "bystander", story.Everything...)
-			wantNothingOwed(t, m, "batch@bystander.service")
-			m.Shell("systemctl stop batch@bystander.service")
-			w.Settle(m, "bystander")
-			wantHeld(t, w, m, "bystander")
-			wantNothingOwed(t, m)
-			wantNoSecrets(t, w, m)
+			everyEnding(t, w, m)
+			everyServerDown(t, w, m)
 		})
 	}
 }
 
-// TestServerDown: with a server down everything else is done, what is owed is
+// everyEnding: whichever way a job ends, no server has anything of it
+// afterwards, and a job that runs meanwhile keeps everything.
+func everyEnding(t *testing.T, w *story.World, m *rig.Machine) {
+	m.Write("/etc/systemd/system/batch@times_out.service.d/soon.conf", 0o644, "[Service]\nTimeoutStartSec=20\n")
+	m.Shell("systemctl daemon-reload")
+	w.Begin(m, "bystander")
+	for _, ending := range endings {
+		w.Begin(m, ending.name)
+		wantHeld(t, w, m, ending.name, story.Everything...)
+	}
+	for _, ending := range endings {
+		if ending.how != "" {
+			w.End(m, ending.name, ending.how)
+		}
+		w.Settle(m, ending.name)
+		wantHeld(t, w, m, ending.name)
+		wantVerdict(t, m, ending.name, rig.Entry{
+			"SERVICE_RESULT": ending.result, "EXIT_CODE": ending.code, "EXIT_STATUS": ending.status,
+		})
+		wantOneRecordEach(t, m, ending.name)
+	}
+	wantHeld(t, w, m, "bystander", story.Everything...)
+	wantNothingOwed(t, m, story.Name("bystander"))
+	m.Shell("systemctl stop " + story.Name("bystander"))
+	w.Settle(m, "bystander")
+	wantHeld(t, w, m, "bystander")
+	wantNothingOwed(t, m)
+	wantNoSecrets(t, w, m)
+}
+
+// everyServerDown: with a server down everything else is done, what is owed is
 // owed with the reason, the unit keeps its verdict, and when the server is
 // back a sweep does the rest.
-func TestServerDown(t *testing.T) {
-	binds := story.Build(t)
-	for _, suite := range rig.Suites {
-		t.Run(suite, func(t *testing.T) {
-			t.Parallel()
-			w := story.NewWorld(t)
-			m := rig.Boot(t, suite, binds...)
-			w.Install(m)
-			for kind, server := range w.Servers() {
-				name := "without_" + kind
-				w.Begin(m, name)
-				server.Stop()
-				w.End(m, name, "3")
-				w.Settle(m, name)
-				wantHeld(t, w, m, name)
-				wantVerdict(t, m, name, rig.Entry{"SERVICE_RESULT": "exit-code", "EXIT_CODE": "exited", "EXIT_STATUS": "3"})
-				wantOwed(t, m, name, kind)
-				wantNoSecrets(t, w, m)
+func everyServerDown(t *testing.T, w *story.World, m *rig.Machine) {
+	for kind, server := range w.Servers() {
+		name := "without_" + kind
+		w.Begin(m, name)
+		server.Stop()
+		w.End(m, name, "3")
+		w.Settle(m, name)
+		wantHeld(t, w, m, name)
+		wantVerdict(t, m, name, rig.Entry{"SERVICE_RESULT": "exit-code", "EXIT_CODE": "exited", "EXIT_STATUS": "3"})
+		wantOwed(t, m, name, kind)
+		wantNoSecrets(t, w, m)
 
-				server.Start()
-				if held := w.Holds(m, name); !slices.ContainsFunc(held, func(what string) bool { return strings.HasPrefix(what, kind) }) {
-					t.Errorf("%s is back, and there is only %q of %s: the test shows nothing", kind, held, name)
-				}
-				if swept := m.Run("job-cleanup", "sweep"); swept.Code != 0 {
-					t.Errorf("sweep: %v", swept)
-				}
-				wantHeld(t, w, m, name)
-				wantNothingOwed(t, m)
-			}
-		})
+		server.Start()
+		if held := w.Holds(m, name); !slices.ContainsFunc(held, func(what string) bool { return strings.HasPrefix(what, kind) }) {
+			t.Errorf("%s is back, and there is only %q of %s: the test shows nothing", kind, held, name)
+		}
+		if swept := m.Run("job-cleanup", "sweep", "--all"); swept.Code != 0 {
+			t.Errorf("sweep: %v", swept)
+		}
+		wantHeld(t, w, m, name)
+		wantNothingOwed(t, m)
 	}
 }
 
