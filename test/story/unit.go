@@ -52,7 +52,7 @@ Password=file:/etc/batch/redis-password
 
 [X-Cleanup.Amqp]
 DeleteQueue=batch-%i
-URL=RABBITMQ
+Address=RABBITMQ
 Password=file:/etc/batch/amqp-password
 `
 
@@ -62,6 +62,6 @@ func (w *World) Unit() string {
 		"=VAULT", "="+w.Vault.Address, "=CONSUL", "="+w.Consul.Address,
 		"=S3", "="+w.S3.Endpoint, "=ACCESS", "="+w.S3.AccessKey,
 		"=POSTGRES", "="+w.Postgres.DSN("postgres"), "=REDIS", "="+w.Redis.Address,
-		"=RABBITMQ", "=amqp://"+w.RabbitMQ.User+"@"+w.RabbitMQ.Address+"/",
+		"=RABBITMQ", "=amqp://"+w.RabbitMQ.User+"@"+w.RabbitMQ.Address,
 	).Replace(unit)
 }
