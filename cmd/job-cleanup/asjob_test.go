@@ -265,3 +265,67 @@ func TestOnlyTheHooksEnvironmentIsLent(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 }
+
+// TestDryRunLeavesTheJobsLedger: what would be done is not written down.
+func TestDryRunLeavesTheJobsLedger(t *testing.T) {
+	s := newStage(t)
+	own := s.file("own", nobody)
+	user := residue.Identity{UID: nobody, GID: nobody}
+	s.forge(ledger.NewJob(ledger.Job{Job: residue.Job{Unit: "u.service", Invocation: "one", Start: time.Now().Add(-time.Minute), User: &user}}),
+		ledger.NewSpec(s.tracked(own)))
+	path := filepath.Join(s.state, "job/u.service/one.jsonl")
+	before, err := os.ReadFile(path)
+	s.must(err)
+	out := s.run("plan", "--unit", "u.service", "--invocation", "one")
+	after, err := os.ReadFile(path)
+	s.must(err)
+	if string(before) != string(after) || !there(own) || !strings.Contains(out, own) {
+		t.Errorf("%q became %q\n%s", before, after, out)
+	}
+}
+
+// TestCommandOfNobodyDoesNotRun: where nobody can tell who a job ran as, root
+// runs nothing in its place.
+func TestCommandOfNobodyDoesNotRun(t *testing.T) {
+	s := newStage(t)
+	mark := filepath.Join(s.dir, "ran")
+	for _, user := range []*residue.Identity{nil, {UID: nobody, GID: nobody, Dynamic: true}} {
+		job := ledger.Job{Job: residue.Job{Unit: "u.service", Invocation: "one", User: user, Start: time.Now()}, Armed: true}
+		s.must(s.root().Append(t.Context(), ledger.NewJob(job), ledger.NewSpec(s.spec("command", "Run", "/bin/touch "+mark))))
+		out := s.run("run", "--unit", "u.service", "--invocation", "one")
+		if there(mark) || !strings.Contains(out, "owed command /bin/touch") {
+			t.Errorf("%v: %s", user, out)
+		}
+	}
+}
+
+// TestStdoutMayGo: who reads what a cleanup prints may leave; the cleanup goes
+// on.
+func TestStdoutMayGo(t *testing.T) {
+	dir, err := os.MkdirTemp("/var/tmp", "job-cleanup-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	args := []string{"run", "--state-dir", filepath.Join(dir, "state"), "--unit", "no-such.service", "--invocation", "one"}
+	for i := range 20 {
+		tree := filepath.Join(dir, fmt.Sprint("tree", i))
+		if err := os.Mkdir(tree, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--step", "Path Remove="+tree)
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read.Close()
+	cmd := exec.Command("job-cleanup", args...)
+	cmd.Stdout, cmd.Stderr = write, write
+	err = cmd.Run()
+	write.Close()
+	left, _ := filepath.Glob(filepath.Join(dir, "tree*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("%v, %d trees are left", err, len(left))
+	}
+}

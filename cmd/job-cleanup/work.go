@@ -57,7 +57,7 @@ func (s *site) gather(ctx context.Context, sub *subject, own *ledger.Ledger) (*w
 	} else {
 		mark(w.recorded, items)
 	}
-	items, err = s.choose(w, items)
+	items, err = s.choose(sub, w, items)
 	if err != nil {
 		return nil, err
 	}
@@ -119,8 +119,9 @@ func (w *work) disabled(compiled *plan.Plan, items []engine.Item) []engine.Item 
 }
 
 // choose applies --skip and --only to all specs, recorded ones too, and
-// returns the items that are left.
-func (s *site) choose(w *work, items []engine.Item) ([]engine.Item, error) {
+// returns the items that are left. In a hook the others are not to be done; who
+// asks for some by hand has not said so.
+func (s *site) choose(sub *subject, w *work, items []engine.Item) ([]engine.Item, error) {
 	known := map[string]engine.Item{}
 	var specs []residue.Spec
 	for _, item := range items {
@@ -143,7 +144,9 @@ func (s *site) choose(w *work, items []engine.Item) ([]engine.Item, error) {
 		delete(known, spec.ID)
 	}
 	for id := range known {
-		w.closed = append(w.closed, id)
+		if sub.env || sub.job.CI {
+			w.closed = append(w.closed, id)
+		}
 	}
 	return chosen, nil
 }
