@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"job-cleanup/pkg/expand"
 	"job-cleanup/pkg/residue"
@@ -92,13 +93,13 @@ func checkSpan(raw, text string) (string, error) {
 }
 
 // doubled are slashes that mean one.
-var doubled = regexp.MustCompile("//+")
+var doubled = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("//+") })
 
 // checkSecret reads a reference to a secret. The text is not repeated in
 // messages: it may be the secret itself, written by mistake.
 func checkSecret(text string) (string, error) {
 	if name, ok := strings.CutPrefix(text, secret.File+":/"); ok {
-		text = secret.File + ":" + doubled.ReplaceAllString("/"+name, "/") // a folder may come with a slash at its end
+		text = secret.File + ":" + doubled().ReplaceAllString("/"+name, "/") // a folder may come with a slash at its end
 	}
 	ref, err := secret.ParseRef(text)
 	var r *secret.RefError

@@ -1,12 +1,16 @@
 package path
 
+import "sync"
+
 // shared are the bases that every job has: folders where anybody may put
 // things, and where what a plan names can be a job's own.
 var shared = []string{"/tmp", "/var/tmp", "/run"}
 
 // scratch are folders of the same sort inside of protected trees, which a plan
 // must ask for with Within=.
-var scratch = patterns("/dev/hugepages", "/dev/mqueue", "/dev/shm", "/run/user/*")
+var scratch = sync.OnceValue(func() []pattern {
+	return patterns("/dev/hugepages", "/dev/mqueue", "/dev/shm", "/run/user/*")
+})
 
 // kept are folders that must stay themselves, and with them all their
 // ancestors. What is below them may go when a base says so.
@@ -61,7 +65,7 @@ type zone struct {
 }
 
 // zones are the tables as patterns.
-var zones = func() []zone {
+var zones = sync.OnceValue(func() []zone {
 	var all []zone
 	add := func(opens origin, itself bool, list ...string) {
 		for _, p := range patterns(list...) {
@@ -74,7 +78,7 @@ var zones = func() []zone {
 	add(fromPlan, false, sessions)
 	add(fromScratch, false, "/dev")
 	return all
-}()
+})
 
 // patterns compiles a table; a mistake in it is the programmer's.
 func patterns(list ...string) []pattern {

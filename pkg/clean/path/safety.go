@@ -99,7 +99,7 @@ func (r *rules) within(text string) error {
 }
 
 func isScratch(names []string) bool {
-	return slices.ContainsFunc(scratch, func(p pattern) bool {
+	return slices.ContainsFunc(scratch(), func(p pattern) bool {
 		return len(p.parts) == len(names) && p.covers(names, false)
 	})
 }
@@ -139,7 +139,7 @@ func (r *rules) protected(names []string, b base, asBase bool) string {
 			return fmt.Sprintf("%q is or holds the base %q", path, join(other.names))
 		}
 	}
-	for _, z := range zones {
+	for _, z := range zones() {
 		if !z.pattern.covers(names, true) {
 			continue
 		}

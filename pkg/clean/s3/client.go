@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -25,7 +26,7 @@ const (
 	maxAnswer   = 16 << 20        // bytes of one answer; a page of a listing has at most some 3 MB
 )
 
-var regionName = regexp.MustCompile(`^[A-Za-z0-9-]{1,63}$`)
+var regionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9-]{1,63}$`) })
 
 // connect makes the client. It sends nothing.
 func (c *cleaner) connect(deps residue.Deps) error {
@@ -59,7 +60,7 @@ func (c *cleaner) connect(deps residue.Deps) error {
 func (c *cleaner) locate(deps residue.Deps) (region string, err error) {
 	c.endpoint, region = strings.TrimRight(c.spec.Option("Endpoint"), "/"), c.spec.Option("Region")
 	switch {
-	case region != "" && !regionName.MatchString(region):
+	case region != "" && !regionName().MatchString(region):
 		return "", residue.Errorf(residue.Refused, residue.Other, "Region=%q is no region's name", region)
 	case c.endpoint != "":
 		if region == "" {

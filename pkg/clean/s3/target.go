@@ -3,6 +3,7 @@ package s3
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"job-cleanup/pkg/residue"
 )
@@ -12,7 +13,7 @@ type target struct{ bucket, key string }
 
 // bucketName is wide enough for old buckets and other stores, and keeps out
 // what would name something else in a URL or to the client library.
-var bucketName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$`)
+var bucketName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$`) })
 
 // maxKey is the service's limit for a key, in bytes.
 const maxKey = 1024
@@ -27,7 +28,7 @@ func parse(ref string) (target, error) {
 	switch {
 	case !ok || !slash:
 		return target{}, residue.Errorf(residue.Refused, residue.Other, "%q is not s3://BUCKET/KEY", ref)
-	case !bucketName.MatchString(bucket):
+	case !bucketName().MatchString(bucket):
 		return target{}, residue.Errorf(residue.Refused, residue.Other, "%q is no bucket's name", bucket)
 	case key == "":
 		return target{}, residue.Errorf(residue.Refused, residue.Protected, "%q is a whole bucket", ref)

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"job-cleanup/pkg/outcome"
 	"job-cleanup/pkg/residue"
@@ -23,7 +24,7 @@ type names struct {
 
 // number is a part of a CI job's id that is a number of its own: long decimal
 // or hexadecimal digits, or a UUID. Other parts name the project or the step.
-var number = regexp.MustCompile(`^[0-9a-fA-F-]*[0-9][0-9a-fA-F-]*$`)
+var number = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-fA-F-]*[0-9][0-9a-fA-F-]*$`) })
 
 const shortestNumber = 6
 
@@ -34,7 +35,7 @@ func namesOf(job residue.Job) names {
 	if job.CI {
 		n.ids = append(n.ids, job.Invocation)
 		for part := range strings.SplitSeq(job.Invocation, ":") {
-			if len(part) >= shortestNumber && number.MatchString(part) {
+			if len(part) >= shortestNumber && number().MatchString(part) {
 				n.marks = append(n.marks, part)
 			}
 		}
@@ -90,7 +91,7 @@ func (n names) checkPattern(pattern string) error {
 		return fmt.Errorf("pattern %q: %w", pattern, err)
 	}
 	// What stands in for a wildcard is no delimiter and no part of a mark.
-	literal := wildcards.ReplaceAllString(pattern, "?")
+	literal := wildcards().ReplaceAllString(pattern, "?")
 	if !strings.Contains(literal, ".") {
 		return fmt.Errorf("pattern %q: %w", pattern, errType)
 	}

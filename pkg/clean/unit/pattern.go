@@ -4,10 +4,11 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // wildcards are the parts of a pattern that are no plain text.
-var wildcards = regexp.MustCompile(`\*|\?|\[[^\]]*\]?`)
+var wildcards = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\*|\?|\[[^\]]*\]?`) })
 
 func isPattern(value string) bool { return strings.ContainsAny(value, "*?[") }
 
