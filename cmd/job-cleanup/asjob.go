@@ -132,22 +132,32 @@ func (s *site) asJob(ctx context.Context, drain <-chan struct{}, sub *subject, l
 		w.lent[item.Spec.ID], w.open[item.Spec.ID] = item, true
 	}
 	if err := w.run(ctx, drain, *sub.job.User); err != nil {
-		w.sum.Merge(rec.leave(w.unanswered(), residue.Errorf(residue.Retry, residue.Permission, "act as uid %d: %w", sub.job.User.UID, err)))
+		why := residue.Errorf(residue.Retry, residue.Permission, "act as uid %d: %w", sub.job.User.UID, err)
+		w.sum.Merge(rec.leave(w.unanswered(), why))
+		if len(lent) == 0 {
+			w.unlooked(why)
+		}
 	}
 	return w.sum
 }
 
-// unanswered are the items that were lent and not answered for. Where none was,
-// what the job tracked stands for all that nobody looked at.
+// unanswered are the items that were lent and not answered for.
 func (j *jobProcess) unanswered() []engine.Item {
-	if len(j.lent) == 0 {
-		return []engine.Item{{Spec: residue.Spec{Name: "tracked", Kind: "tracked", Value: "what the job tracked"}}}
-	}
 	var all []engine.Item
 	for id := range j.open {
 		all = append(all, j.lent[id])
 	}
 	return all
+}
+
+// unlooked tells that nobody looked at what the job tracked. That stands in the
+// job's own ledger; root's takes no part in it.
+func (j *jobProcess) unlooked(why *residue.Error) {
+	ev := engine.Event{Spec: residue.Spec{Name: "tracked", Value: "what the job tracked"}, Status: engine.Owed, Reason: why.Reason, Err: why.Err}
+	if rec, ok := journalRecord(j.rec.job, ev); ok {
+		j.rec.send(rec)
+	}
+	j.sum.Add(ev)
 }
 
 // lostRights takes out commands when nobody can tell whose rights they had.

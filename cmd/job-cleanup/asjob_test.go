@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -327,5 +328,27 @@ func TestStdoutMayGo(t *testing.T) {
 	left, _ := filepath.Glob(filepath.Join(dir, "tree*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("%v, %d trees are left", err, len(left))
+	}
+}
+
+// TestJobsProcessDoesNotStart: when nobody could look at what the job tracked,
+// that is told, and the root ledger stays readable.
+func TestJobsProcessDoesNotStart(t *testing.T) {
+	s := newStage(t)
+	var said []journal.Record
+	out := senderFunc(func(r journal.Record) error { said = append(said, r); return nil })
+	led := s.root()
+	rec := newRecorder(led, out, residue.Job{Unit: "u.service", Invocation: "one"})
+	place := &site{program: &program{uid: 0}, opts: &options{}, shared: s.state}
+	sub := &subject{}
+	sub.job.Unit, sub.job.User = "u.service", &residue.Identity{UID: nobody, GID: nobody}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	sum := place.asJob(over, nil, sub, nil, rec, time.Second)
+	rec.book.flush()
+	state, err := led.Replay(t.Context())
+	s.must(err)
+	if len(state.Damage) > 0 || sum.Clean() || len(said) != 1 || said[0].Event != journal.Owed {
+		t.Errorf("damage %v, counted %v, said %v", state.Damage, sum.Count, said)
 	}
 }
