@@ -16,25 +16,28 @@ const (
 	stuckFrom = 10
 )
 
-// rest is the time from the nth try of a residue to the next one: twice as long
-// after each, up to a limit, less up to a fifth by chance, so that what was
-// recorded together is not tried together for ever. Chance never makes it
-// shorter than the one before, below the limit.
+// rest is the time from the nth try of a residue to the next one. What its hook
+// could not do the next sweep tries, whenever that comes. Then the time doubles
+// after each try, up to a limit, less up to a fifth by chance: what was recorded
+// together must not be tried together for ever. Below the limit chance never
+// makes it shorter than the one before.
 func rest(n int) time.Duration {
-	span := restMost
-	if n < 10 { // beyond that it is longer than the limit
-		span = min(restFirst<<max(n-1, 0), restMost)
+	const doublings = 9 // reach the limit
+	if n <= 1 {
+		return 0
 	}
+	span := min(restFirst<<min(n-2, doublings), restMost)
 	return span - rand.N(span/5)
 }
 
 // nextTry is when a sweep should come back to what an event left owed; zero
-// means at the next opportunity, since nothing was tried.
+// means at the next opportunity.
 func nextTry(ev engine.Event) time.Time {
-	if ev.Attempt == 0 {
+	span := rest(ev.Attempt)
+	if span == 0 {
 		return time.Time{}
 	}
-	return time.Now().Add(rest(ev.Attempt))
+	return time.Now().Add(span)
 }
 
 // expired reports whether a debt ended by itself: what can't be revoked is gone

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"os"
 	"slices"
 	"text/tabwriter"
@@ -25,6 +26,7 @@ func statusVerb() *verb {
 		args:  "[UNIT]",
 		short: "what is owed now, and why",
 		long: "Lists what the ledgers say is owed: how old, how often tried, the last reason. " +
+			"What was tried ten times is called stuck: a person should look, and it is still tried. " +
 			"As root it also has each job's own ledger read, by a process with that job's rights.",
 		max: 1,
 		options: func(fs *pflag.FlagSet, o *options) {
@@ -46,6 +48,8 @@ type debtLine struct {
 	Ref        string         `json:"ref"`
 	Since      time.Time      `json:"since,omitzero"`
 	Attempts   int            `json:"attempts"`
+	Stuck      bool           `json:"stuck,omitempty"` // tried so often that a person should look
+	Next       time.Time      `json:"next,omitzero"`   // no sweep tries it before
 	Reason     residue.Reason `json:"reason,omitempty"`
 	Message    string         `json:"message,omitempty"`
 }
@@ -191,6 +195,7 @@ func debtLines(state *ledger.State) []debtLine {
 		line := debtLine{
 			Unit: state.Job.Unit, Invocation: state.Job.Invocation, Kind: debt.Spec.Kind, Ref: debt.Spec.Value,
 			Since: debt.Since, Attempts: debt.Attempts, Reason: debt.Reason, Message: debt.Message,
+			Stuck: stuck(debt), Next: debt.Next,
 		}
 		if debt.Residue != nil {
 			line.Ref = debt.Residue.Ref
@@ -226,10 +231,18 @@ func (p *program) printDebts(lines []debtLine) error {
 	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "UNIT\tKIND\tAGE\tTRIED\tREASON\tREF")
 	for _, l := range lines {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", journal.Escape(l.Unit), journal.Escape(l.Kind), age(l.Since),
-			l.Attempts, journal.Escape(string(l.Reason)), journal.Escape(l.Ref))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", journal.Escape(l.Unit), journal.Escape(l.Kind), age(l.Since),
+			l.tried(), journal.Escape(string(l.Reason)), journal.Escape(l.Ref))
 	}
 	return table.Flush()
+}
+
+// tried is how often it was, and whether that is too often.
+func (l debtLine) tried() string {
+	if l.Stuck {
+		return fmt.Sprintf("%d, stuck", l.Attempts)
+	}
+	return strconv.Itoa(l.Attempts)
 }
 
 // age is how long ago something was, to the precision people care about.

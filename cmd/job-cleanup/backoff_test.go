@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"job-cleanup/pkg/ledger"
+	"job-cleanup/pkg/residue"
+)
+
+func TestRest(t *testing.T) {
+	last := time.Duration(-1)
+	for n := 1; n < 40; n++ {
+		shortest, longest := rest(n), rest(n)
+		for range 200 {
+			span := rest(n)
+			shortest, longest = min(shortest, span), max(longest, span)
+		}
+		switch {
+		case n == 1 && longest != 0:
+			t.Errorf("what was tried once rests %v", longest)
+		case longest > restMost:
+			t.Errorf("after %d tries it rests %v", n, longest)
+		case n > 1 && n <= 10 && shortest <= last:
+			t.Errorf("after %d tries it rests %v, after one try less %v", n, shortest, last)
+		case n > 1 && shortest == longest:
+			t.Errorf("after %d tries there is no chance in %v", n, longest)
+		case n > 11 && shortest < restMost*4/5:
+			t.Errorf("after %d tries it rests only %v", n, shortest)
+		}
+		last = longest
+	}
+}
+
+// server is a server that counts the calls to it.
+type server struct {
+	calls int
+	up    bool
+}
+
+// onServer is residue on a server.
+type onServer struct {
+	s    *server
+	spec residue.Spec
+}
+
+func (o onServer) Endpoint() string { return "http://server" }
+
+func (o onServer) Find(context.Context) ([]residue.Residue, error) { return nil, o.call() }
+
+func (o onServer) Remove(context.Context, residue.Residue) error { return o.call() }
+
+func (o onServer) call() error {
+	o.s.calls++
+	if !o.s.up {
+		return residue.Errorf(residue.Unreachable, residue.NoAnswer, "connection refused")
+	}
+	return nil
+}
+
+// withServer lets the program know residue on a server, for one test.
+func withServer(t *testing.T, s *server) *program {
+	t.Helper()
+	known := kinds
+	t.Cleanup(func() { kinds = known })
+	kinds = residue.NewRegistry(&residue.Kind{Name: "on", Selectors: []residue.Selector{{Key: "Do", Type: "on"}},
+		Open: func(spec residue.Spec, _ residue.Deps) (residue.Cleaner, error) { return onServer{s, spec}, nil }})
+	return &program{env: environment{}, stdout: io.Discard, stderr: io.Discard, uid: os.Getuid(), gid: os.Getgid()}
+}
+
+// lost records jobs of an earlier boot, each with so many debts on the server.
+func lost(t *testing.T, state string, jobs, debts int) {
+	t.Helper()
+	for j := range jobs {
+		l, err := storeOfTests(state).Ledger(fmt.Sprintf("on-%d.service", j), "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		job := ledger.Job{Job: residue.Job{Boot: "00000000000000000000000000000001", User: &residue.Identity{}}, Witness: ledger.ByHolder}
+		records := []ledger.Record{ledger.NewJob(job)}
+		for d := range debts {
+			spec := residue.Spec{Kind: "on", Selector: "Do", Value: fmt.Sprintf("%d-%d", j, d), Phase: residue.Data}
+			spec.Identify()
+			records = append(records, ledger.NewSpec(spec))
+		}
+		if err := l.Append(t.Context(), records...); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// owedBelow lists all debts of a state folder.
+func owedBelow(t *testing.T, state string) []ledger.Debt {
+	t.Helper()
+	store := storeOfTests(state)
+	var all []ledger.Debt
+	for entry, err := range store.List(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := store.Ledger(entry.Unit, entry.Invocation)
+		if err != nil {
+			t.Fatal(err)
+		}
+		replayed, err := l.Replay(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, replayed.Owed()...)
+	}
+	return all
+}
+
+// TestCase33_deadEndpoint: what is owed on a dead server rests longer after
+// each try, costs one call a sweep in all, and is never dropped.
+func TestCase33_deadEndpoint(t *testing.T) {
+	const jobs, debts, sweeps = 20, 50, 10
+	synctest.Test(t, func(t *testing.T) {
+		s, state := &server{}, t.TempDir()
+		p := withServer(t, s)
+		lost(t, state, jobs, debts)
+		sweep := func() {
+			if code, err := runSweep(t.Context(), p, &options{stateDir: state}); code != exitDone || err != nil {
+				t.Fatal(code, err)
+			}
+		}
+		last := time.Duration(-1)
+		for n := 1; n <= sweeps; n++ {
+			before := s.calls
+			sweep()
+			if made := s.calls - before; made != 1 {
+				t.Fatalf("sweep %d made %d calls", n, made)
+			}
+			owed := owedBelow(t, state)
+			if len(owed) != jobs*debts {
+				t.Fatalf("after sweep %d, %d are owed", n, len(owed))
+			}
+			var until time.Time
+			spans, shortest := map[time.Duration]bool{}, restMost
+			for _, d := range owed {
+				span := max(d.Next.Sub(d.Last), 0)
+				spans[span], shortest = true, min(shortest, span)
+				if d.Next.After(until) {
+					until = d.Next
+				}
+				if d.Attempts != n || span > restMost || d.Reason != residue.NoAnswer || stuck(d) != (n >= 10) {
+					t.Fatalf("after sweep %d: %+v", n, d.Progress)
+				}
+			}
+			if shortest <= last || n > 1 && len(spans) < 100 {
+				t.Errorf("sweep %d: %v at least, after %v; %d different spans", n, shortest, last, len(spans))
+			}
+			last = shortest
+			if n == sweeps {
+				break
+			}
+			if n > 1 { // too early for any
+				before = s.calls
+				sweep()
+				if s.calls != before {
+					t.Errorf("sweep %d and a half asked again", n)
+				}
+			}
+			time.Sleep(time.Until(until) + time.Millisecond)
+		}
+		s.up = true
+		sweep()
+		if n := len(owedBelow(t, state)); n != jobs*debts {
+			t.Errorf("what rests was tried: %d are owed", n)
+		}
+		time.Sleep(restMost)
+		sweep()
+		if n := len(owedBelow(t, state)); n != 0 {
+			t.Errorf("the server is back, and %d are owed", n)
+		}
+	})
+}
