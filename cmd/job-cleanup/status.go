@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
 	"os"
 	"slices"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
