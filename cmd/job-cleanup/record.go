@@ -131,8 +131,11 @@ func journalRecord(job residue.Job, ev engine.Event) (journal.Record, bool) {
 	if ev.Residue != nil {
 		rec.Type, rec.ResidueID = ev.Residue.Type, ev.Residue.ID
 	}
-	if ev.Err != nil {
+	switch when := ev.Spec.When; {
+	case ev.Err != nil:
 		rec.Detail = detail(ev)
+	case ev.Status == engine.Skipped && len(when) > 0:
+		rec.Detail = fmt.Sprintf("the job ended with %s, the step is for %s", job.Outcome.Result, strings.Join(when, ", "))
 	}
 	return rec, true
 }

@@ -135,8 +135,12 @@ func (r *rules) protected(names []string, b base, asBase bool) string {
 		}
 	}
 	for _, other := range r.bases {
-		if !asBase && hasFront(other.names, names) {
-			return fmt.Sprintf("%q is or holds the base %q", path, join(other.names))
+		switch {
+		case asBase || !hasFront(other.names, names):
+		case len(other.names) == len(names):
+			return fmt.Sprintf("%q itself stays: only what lies below it may go", path)
+		default:
+			return fmt.Sprintf("%q holds the base %q", path, join(other.names))
 		}
 	}
 	for _, z := range zones() {
@@ -145,11 +149,11 @@ func (r *rules) protected(names []string, b base, asBase bool) string {
 		}
 		switch {
 		case len(names) < len(z.pattern.parts):
-			return fmt.Sprintf("%q holds the protected %q", path, z.pattern.text)
+			return fmt.Sprintf("%q holds %q, which belongs to the system", path, z.pattern.text)
 		case len(names) == len(z.pattern.parts):
-			return fmt.Sprintf("%q is a protected folder of the system", path)
+			return fmt.Sprintf("%q belongs to the system", path)
 		case !z.itself && (b.from < z.opens || len(b.names) <= len(z.pattern.parts)):
-			return fmt.Sprintf("%q lies in the protected %q", path, z.pattern.text)
+			return fmt.Sprintf("%q lies in %q, which belongs to the system", path, z.pattern.text)
 		}
 	}
 	return ""
