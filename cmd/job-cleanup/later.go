@@ -26,8 +26,8 @@ func (p *pass) later(ctx context.Context, led *ledger.Ledger, state *ledger.Stat
 	rec := newRecorder(led, p.journal, job)
 	rec.stash, rec.book.written = p.stash(job), true
 	var steps engine.Recorder = rec
-	if p.recorder != nil {
-		steps = p.recorder(rec)
+	if p.recorder != nil { // a job's own ledger, which does not tell what root's needs the stash for
+		steps, rec.stash = p.recorder(rec), nil
 	}
 	items := itemsFrom(closeExpired(debts, steps))
 	if job.User == nil || job.User.Dynamic && !job.FullRights {
