@@ -3,6 +3,7 @@
 package all
 
 import (
+	"job-cleanup/pkg/clean/amqp"
 	"job-cleanup/pkg/clean/command"
 	"job-cleanup/pkg/clean/lockfile"
 	"job-cleanup/pkg/clean/path"
@@ -23,6 +24,7 @@ func Kinds() *residue.Registry {
 		unit.Kind,
 		postgres.Kind,
 		redis.Kind,
+		amqp.Kind,
 		vault.Kind,
 		s3.Kind,
 	)
