@@ -123,7 +123,11 @@ func (s *site) ask(ctx context.Context, sub *subject) {
 	id.Unit = cmp.Or(id.Unit, unit.Name)
 	// A job can write its own INVOCATION_ID, and a CI platform's variables, for
 	// lines that have more rights than it; the manager knows better.
-	lies := sub.hook || s.uid == 0 && sub.inside && !unit.RunsAsRoot()
+	foreign := s.uid == 0 && sub.inside && !unit.RunsAsRoot()
+	if sub.hook && foreign && unit.Result != "" {
+		sub.outcome.Result = unit.Result
+	}
+	lies := sub.hook || foreign
 	if id.Invocation == "" || lies && unit.Invocation != "" && s.opts.invocation == "" {
 		id.Invocation, id.InvocationFrom, sub.job.CI = unit.Invocation, "manager", false
 	}

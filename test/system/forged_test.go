@@ -51,3 +51,19 @@ Run=/bin/sh -c '/usr/bin/id -u >>/srv/told/%N.uid'
 		}
 	})
 }
+
+// TestForgedResult: a job can't have its cleanup left out by saying that it
+// never ran.
+func TestForgedResult(t *testing.T) {
+	inSuites(t, func(t *testing.T, m *rig.Machine) {
+		m.Shell("useradd worker; mkdir /srv/work; echo SERVICE_RESULT=exec-condition >/srv/work/env")
+		install(m, "lying.service", "[Service]\nType=oneshot\nUser=worker\nEnvironmentFile=-/srv/work/env\n"+
+			"ExecStart=/bin/sh -c 'mkdir /var/tmp/lying-tree; exit 3'\nExecStopPost=-+/usr/bin/job-cleanup run\n"+
+			"[X-Cleanup.Path]\nRemove=/var/tmp/lying-tree\nWhen=failure\n")
+		runUnit(m, "lying.service")
+		if m.Exists("/var/tmp/lying-tree") {
+			t.Errorf("the tree stays: %v", said(m, "lying.service"))
+		}
+		wantVerdict(t, m, "lying.service", "exit-code", "3")
+	})
+}
