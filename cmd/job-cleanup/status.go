@@ -137,7 +137,7 @@ const (
 // explained are the debts of a ledger. Root can ask whether the job still runs.
 func (s *site) explained(ctx context.Context, state *ledger.State) []debtLine {
 	lines := debtLines(state)
-	if s.uid != 0 || !slices.ContainsFunc(lines, debtLine.untried) {
+	if s.uid != 0 || state.Recorded.IsZero() || !slices.ContainsFunc(lines, debtLine.untried) {
 		return lines
 	}
 	why := running
@@ -201,6 +201,13 @@ func debtLines(state *ledger.State) []debtLine {
 			line.Ref = debt.Residue.Ref
 		}
 		lines = append(lines, line)
+	}
+	if len(state.Damage) > 0 {
+		first := state.Damage[0]
+		lines = append(lines, debtLine{
+			Unit: state.Job.Unit, Invocation: state.Job.Invocation, Kind: "unknown",
+			Ref: fmt.Sprintf("what stood in line %d of its ledger, which can't be read: %s", first.Line, first.Why),
+		})
 	}
 	for range state.Unknown {
 		lines = append(lines, debtLine{
