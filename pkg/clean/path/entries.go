@@ -114,8 +114,9 @@ func unlinkat(dir int, name []byte, flags int) syscall.Errno {
 	}
 }
 
-// list returns the names in a folder.
-func (k kernel) list(dir int) ([]string, error) {
+// list returns the names in a folder that are wanted, and no more than a few
+// above most.
+func (k kernel) list(dir, most int, want func(string) bool) ([]string, error) {
 	fd, err := openat(dir, ".", readDir)
 	if err != nil {
 		return nil, err
@@ -125,12 +126,14 @@ func (k kernel) list(dir int) ([]string, error) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := readEntries(fd, buf)
-		if err != nil || n == 0 {
+		if err != nil || n == 0 || len(names) > most {
 			return names, err
 		}
 		e := entries{buf: buf[:n]}
 		for name, _ := e.next(); name != nil; name, _ = e.next() {
-			names = append(names, string(name[:len(name)-1]))
+			if text := string(name[:len(name)-1]); want(text) {
+				names = append(names, text)
+			}
 		}
 	}
 }

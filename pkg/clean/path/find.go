@@ -112,6 +112,10 @@ func (f *finder) down(fd int, names, real []string) {
 		return
 	}
 	for _, m := range matches {
+		if len(f.found) >= f.c.most {
+			f.fail(residue.Errorf(residue.Retry, residue.Other, "%q matches more than %d names; the next pass takes the rest", f.c.pattern.text, f.c.most))
+			return
+		}
 		if last {
 			f.leaf(fd, m, append(slices.Clip(names), m.name), append(slices.Clip(real), m.name))
 		} else {
@@ -141,19 +145,20 @@ func (f *finder) candidates(fd int, c part, last bool) ([]match, error) {
 		}
 		return list, nil
 	}
-	entries, err := f.c.k.list(fd)
-	if err != nil {
-		return nil, err
-	}
 	var list []match
-	for _, entry := range entries {
+	_, err := f.c.k.list(fd, f.c.most, func(entry string) bool {
 		name := entry
 		if last {
 			name = strings.TrimPrefix(entry, asidePrefix)
 		}
-		if c.matches(name, false) || c.matches(entry, false) {
+		fits := c.matches(name, false) || c.matches(entry, false)
+		if fits {
 			list = append(list, match{name, entry})
 		}
+		return fits
+	})
+	if err != nil {
+		return nil, err
 	}
 	slices.SortFunc(list, func(a, b match) int {
 		return strings.Compare(a.name+"\x00"+a.entry, b.name+"\x00"+b.entry)

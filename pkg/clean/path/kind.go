@@ -79,8 +79,13 @@ type cleaner struct {
 	facts   map[string]string
 	lazy    bool
 	seen    sync.Map // reference to identity
+	most    int      // matches that one Find returns
 	probe   probe
 }
+
+// mostMatches bounds what one Find returns. Anybody can make a pattern match
+// any number of names in a shared folder.
+const mostMatches = 100_000
 
 // probe lets tests step in where another process could.
 type probe struct {
@@ -100,7 +105,7 @@ func open(spec residue.Spec, deps residue.Deps) (residue.Cleaner, error) {
 }
 
 func newCleaner(spec residue.Spec, deps residue.Deps) (*cleaner, error) {
-	c := &cleaner{k: running(), job: deps.Job, tracked: spec.Tracked, facts: spec.Facts, sort: typePath}
+	c := &cleaner{k: running(), job: deps.Job, tracked: spec.Tracked, facts: spec.Facts, sort: typePath, most: mostMatches}
 	if spec.Selector == "Unmount" || spec.Tracked != nil && spec.Tracked.Type == typeMount {
 		c.sort = typeMount
 	}

@@ -155,7 +155,7 @@ func (c *cleaner) Prove(ctx context.Context) (residue.Residue, error) {
 	r := *c.tracked
 	r.Ref = join(c.pattern.names(len(c.pattern.parts)))
 	r.Proof = nil
-	blank := &cleaner{k: c.k, job: c.job, rules: c.rules, sort: c.sort, pattern: c.pattern, base: c.base}
+	blank := &cleaner{k: c.k, job: c.job, rules: c.rules, sort: c.sort, pattern: c.pattern, base: c.base, most: 1}
 	found, err := blank.Find(ctx)
 	if len(found) > 0 {
 		r.Proof = found[0].Proof
