@@ -106,6 +106,14 @@ func deferred(p *plan.Plan, armed *ledger.State) *plan.Plan {
 	return kept
 }
 
+// hintUnset tells a person why a variable that the unit sets has no value.
+func (s *site) hintUnset(sub *subject, p *plan.Plan) {
+	unset := func(q plan.Problem) bool { return q.Reason == residue.Unset }
+	if sub.byHand() && slices.ContainsFunc(p.Problems, unset) {
+		s.hint("only the hook has the variables of Environment= and EnvironmentFile=; set them here too")
+	}
+}
+
 // source is a problem's position as records show it.
 func source(p plan.Problem) string {
 	if p.Line == 0 {

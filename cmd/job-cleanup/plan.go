@@ -50,6 +50,7 @@ func runPlan(ctx context.Context, p *program, o *options) (int, error) {
 		return exitDone, nil
 	}
 	sum := rec.refusals(w.plan)
+	s.hintUnset(sub, w.plan)
 	if w.tracked || len(w.lent) > 0 {
 		sum.Merge(s.asJob(ctx, drain, sub, w.lent, rec, engine.DefaultTotal))
 	}

@@ -138,6 +138,7 @@ func (s *site) cleanup(ctx context.Context, sub *subject) (int, error) {
 // rights, then the rest.
 func (s *site) clean(ctx context.Context, drain <-chan struct{}, sub *subject, w *work, rec *recorder, budget engine.Budget) engine.Summary {
 	sum := rec.refusals(w.plan)
+	s.hintUnset(sub, w.plan)
 	s.keepForLater(sub, w, rec)
 	// The ending first: should this be cut off, a later look must not take the
 	// job for lost.
