@@ -62,7 +62,7 @@ func armedSpecs(t *testing.T, p *program, o *options, store *ledger.Store) []str
 	if code, err := runArm(t.Context(), p, o); code != exitDone || err != nil {
 		t.Errorf("%d, %v", code, err)
 	}
-	if took := time.Since(began); took > 1200*time.Millisecond {
+	if took := time.Since(began); took > 1500*time.Millisecond {
 		t.Errorf("took %v of a start limit of 1.5 s", took)
 	}
 	l, err := store.Ledger(o.unit, o.invocation)
