@@ -78,12 +78,12 @@ func TestConnectionSettings(t *testing.T) {
 		{"Service=two;ServiceFile=/service;Password=env:PASS", "job:direct@[db]:5432/job"},
 		{"DSN=service=one;ServiceFile=/service", "job: @[db]:5433/app"},
 		{"User=job;PassFile=/pass", "job:local@[/run/postgresql]:5432/job"},
-		{"", "refused error"}, {"Service=one", "refused error"}, {"Service=none;ServiceFile=/service", "refused error"}, {"Service=odd;ServiceFile=/service", "refused error"},
+		{"", "refused error"}, {"Service=one", "refused error"}, {"Service=none;ServiceFile=/service", "owed error"}, {"Service=odd;ServiceFile=/service", "refused error"},
 		{"User=u;PassFile=/nowhere", "owed no-credentials"}, {"User=u;Password=env:NONE", "owed no-credentials"},
 		{"DSN=postgresql://job:hush@db/app", "refused error"}, {"DSN=postgresql://db/app?user=u&password=hush", "refused error"}, {"DSN=user=u password=hush", "refused error"},
 		{"DSN=user=u password = 'hush'", "refused error"}, {"DSN=postgresql://u:hush@db:port/x", "refused error"}, {"DSN=hush", "refused error"}, {"DSN=user='hush", "refused error"},
 		{"DSN=user=u options=-csearch_path=x", "refused error"}, {"DSN=user=u sslpassword=hush", "refused error"}, {"DSN=user=u servicefile=/x service=y", "refused error"},
-		{"User=u;SSLMode=strict", "refused error"}, {"User=u;Port=99999", "refused error"}, {"User=u;Host=db;CACert=/no/such/file", "refused error"},
+		{"User=u;SSLMode=strict", "refused error"}, {"User=u;Port=99999", "refused error"}, {"User=u;Host=db;CACert=/no/such/file", "owed no-credentials"},
 		{"User=u;LockTimeoutSec=infinity", "refused error"}, {"User=u;StatementTimeoutSec=0", "refused error"}, {"User=u;LockTimeoutSec=soon", "refused error"},
 	}
 	for _, tt := range tests {

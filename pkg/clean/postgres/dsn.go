@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgservicefile"
+
+	"job-cleanup/pkg/residue"
 )
 
 // settings are connection keywords of libpq.
@@ -124,15 +126,16 @@ func keywordValue(text string) (value, rest string, ok bool) {
 	return b.String(), "", !quoted
 }
 
-// service reads one service of a service file. It may hold a password.
+// service reads one service of a service file. It may hold a password. The
+// file may be another one tomorrow, so what is wrong with it is no refusal.
 func service(name, file string) (settings, error) {
 	parsed, err := pgservicefile.ParseServicefile(strings.NewReader(file))
 	if err != nil {
-		return nil, refused("the service file: %w", err)
+		return nil, residue.Errorf(residue.Retry, residue.Other, "the service file: %w", err)
 	}
 	found, err := parsed.GetService(name)
 	if err != nil {
-		return nil, refused("the service file has no service %q", name)
+		return nil, residue.Errorf(residue.Retry, residue.Other, "the service file has no service %q", name)
 	}
 	return known("the service file", found.Settings)
 }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net"
 	"slices"
 	"strconv"
@@ -58,7 +59,11 @@ func newServer(spec residue.Spec, deps residue.Deps) (server, error) {
 		delete(set, used)
 	}
 	config, err := pgconn.ParseConfig(set.connString())
-	if err != nil {
+	var file *fs.PathError
+	switch {
+	case errors.As(err, &file), err != nil && set["sslrootcert"]+set["sslcert"] != "": // it may be there tomorrow
+		return server{}, residue.Errorf(residue.Retry, residue.NoCredentials, "certificates: %s", plain(err, nil))
+	case err != nil:
 		return server{}, refused("connection settings: %s", plain(err, nil))
 	}
 	config.Password = password.Reveal()
