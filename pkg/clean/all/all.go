@@ -4,7 +4,9 @@ package all
 
 import (
 	"job-cleanup/pkg/clean/amqp"
+	"job-cleanup/pkg/clean/aws"
 	"job-cleanup/pkg/clean/command"
+	"job-cleanup/pkg/clean/consul"
 	"job-cleanup/pkg/clean/lockfile"
 	"job-cleanup/pkg/clean/path"
 	"job-cleanup/pkg/clean/postgres"
@@ -27,5 +29,7 @@ func Kinds() *residue.Registry {
 		amqp.Kind,
 		vault.Kind,
 		s3.Kind,
+		consul.Kind,
+		aws.Kind,
 	)
 }
