@@ -112,22 +112,24 @@ func (s *site) cleanup(ctx context.Context, sub *subject) (int, error) {
 	if s.uid == 0 || !sub.job.Armed { // else root's ledger still owes what needs the stash
 		rec.stash = s.stash(sub.job.Job)
 	}
-	if w.empty() {
-		s.nothing(sub)
-		return exitDone, nil
-	}
 	budget, err := s.budget(sub, w)
 	if err != nil {
 		return 0, err
 	}
+	if w.empty() {
+		s.nothing(sub)
+		s.settlePrevious(ctx, drain, sub, budget)
+		return exitDone, nil
+	}
 	release := s.lockUnit(ctx, sub, budget)
-	defer release()
 	defer s.notifySystemd(budget, w)()
 	sum := s.clean(ctx, drain, sub, w, rec, budget)
 	rec.book.end(ledger.Ended(ledger.Ending{Outcome: sub.outcome, RunStart: began, RunEnd: time.Now()}))
 	rec.summary(sum, time.Since(began))
 	rec.settle()
-	s.settlePrevious(ctx, drain, sub, budget.Total-time.Since(began))
+	release()
+	budget.Total -= time.Since(began)
+	s.settlePrevious(ctx, drain, sub, budget)
 	if (s.opts.strict || w.plan.Settings.Strict) && !sum.Clean() {
 		return exitOwed, nil
 	}
@@ -252,29 +254,6 @@ func (s *site) lockUnit(ctx context.Context, sub *subject, budget engine.Budget)
 		return func() {}
 	}
 	return release
-}
-
-// stoppable turns the first signal into a drain and the second into the end of
-// the context.
-func (p *program) stoppable(ctx context.Context) (context.Context, <-chan struct{}, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	drain := make(chan struct{})
-	go func() {
-		select {
-		case <-p.signals:
-			p.warn("stopping within %v; what is not done stays owed", engine.Grace)
-			p.hint("a second signal stops at once")
-			close(drain)
-		case <-ctx.Done():
-			return
-		}
-		select {
-		case <-p.signals:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, drain, cancel
 }
 
 // leavePatterns takes out what may be the new invocation's while the unit runs
