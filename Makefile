@@ -27,7 +27,8 @@ build:
 
 install: build
 	install -D -m 0755 build/job-cleanup $(DESTDIR)$(PREFIX)/bin/job-cleanup
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system units/job-cleanup-failure@.service
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system units/*.service units/*.timer
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/systemd/user units/user/*
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/job-cleanup/examples units/examples/*.service
 	install -D -m 0644 packaging/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/job-cleanup.conf
 

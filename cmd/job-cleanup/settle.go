@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"slices"
-	"time"
 
 	"job-cleanup/pkg/engine"
 	"job-cleanup/pkg/ledger"
@@ -31,17 +30,49 @@ func (s *site) settleEarlier(ctx context.Context, sub *subject) {
 	}
 }
 
-// settlePrevious is for the hook of a unit that never arms: what belongs to the
-// unit rather than to one invocation can only be taken now, when no job of it
-// runs and none can start. The caller holds the unit's lock.
-func (s *site) settlePrevious(ctx context.Context, drain <-chan struct{}, sub *subject, left time.Duration) {
-	if !sub.hook || sub.job.CI || sub.job.Start.IsZero() || left <= 0 {
+// settlePrevious is for what only the hook of the unit's next run can settle.
+// What belongs to a unit that never arms, rather than to one invocation of it,
+// can only be taken when no job of it runs and none can start. And a dynamic
+// user has its number, and its folders, only while the unit has a process.
+func (s *site) settlePrevious(ctx context.Context, drain <-chan struct{}, sub *subject, left engine.Budget) {
+	if !sub.hook || sub.job.CI || sub.job.Start.IsZero() || left.Total <= 0 {
 		return
 	}
+	store, dynamic := s.storeOf(sub.job.Job), sub.job.User != nil && sub.job.User.Dynamic
 	round := s.newPass(ctx, drain)
-	round.eager, round.local, round.budget = true, true, engine.Budget{Total: left}
-	store := s.storeOf(sub.job.Job)
-	round.earlier(ctx, store, sub, func(state *ledger.State) bool { return !state.Job.Armed })
+	round.eager, round.local, round.budget = true, !dynamic, left
+	round.current(sub.job.Unit, sub.job.Invocation)
+	if s.hasEarlier(ctx, store, sub) {
+		release := s.lockUnit(ctx, sub, left)
+		defer release()
+		round.earlier(ctx, store, sub, func(state *ledger.State) bool { return !state.Job.Armed })
+	}
+	if s.uid == 0 && dynamic && s.hasJobLedger(sub) {
+		round.earlierTracked(ctx, sub)
+	}
+}
+
+// current has a unit taken to be in this invocation. A dynamic user may not be
+// able to ask the manager.
+func (p *pass) current(unit, invocation string) {
+	ask := p.probe.Unit
+	p.probe.Unit = func(job ledger.Job) (ledger.UnitState, error) {
+		if job.Unit == unit {
+			return ledger.UnitState{Load: "loaded", Active: "active", Invocation: invocation}, nil
+		}
+		return ask(job)
+	}
+}
+
+// hasEarlier reports whether other invocations of the subject's unit owe
+// something.
+func (s *site) hasEarlier(ctx context.Context, store *ledger.Store, sub *subject) bool {
+	for entry, err := range store.Ledgers(ctx, sub.job.Unit) {
+		if err == nil && entry.Damaged == 0 && entry.Invocation != sub.job.Invocation {
+			return true
+		}
+	}
+	return false
 }
 
 // earlier tries what other invocations of the subject's unit owe, as far as it

@@ -55,12 +55,17 @@ func (p *program) site(o *options) (*site, error) {
 	return s, nil
 }
 
-// xdg is our folder below one of the XDG base folders, "" without a home.
+// xdg is our folder below one of the XDG base folders, "" without a home. A
+// timer or a person with an empty environment must find what the job recorded.
 func (p *program) xdg(variable, below string) string {
 	if dir := p.env[variable]; filepath.IsAbs(dir) {
 		return filepath.Join(dir, "job-cleanup")
 	}
-	if home := p.env["HOME"]; filepath.IsAbs(home) {
+	home := p.env["HOME"]
+	if home == "" {
+		home = homeOf(accounts("/etc/passwd"), uint32(p.uid))
+	}
+	if filepath.IsAbs(home) {
 		return filepath.Join(home, below, "job-cleanup")
 	}
 	return ""

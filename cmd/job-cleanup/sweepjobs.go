@@ -32,7 +32,7 @@ type sweepOrder struct {
 	Local   bool
 	Running bool      // the unit may be active: leave what may be the new invocation's
 	Before  time.Time // what is found by name must have been there then
-	Except  string    // an invocation that is none of this
+	Except  string    // the unit's current invocation, which is none of this
 	Dead    []string  // servers that did not answer a process of this owner
 }
 
@@ -54,8 +54,13 @@ func (p *pass) folders(ctx context.Context) bool {
 			ok = false
 			continue
 		}
-		if folder.UID != 0 && (folder.UID < dynamicFirst || folder.UID > dynamicLast) {
-			who := residue.Identity{UID: folder.UID, GID: folder.GID}
+		who := residue.Identity{UID: folder.UID, GID: folder.GID}
+		switch {
+		case folder.UID == 0:
+		case folder.UID >= dynamicFirst && folder.UID <= dynamicLast:
+			_, err := p.folder(ctx, who, found{Unit: folder.Unit, Empty: true}, nil)
+			ok = ok && err == nil
+		default:
 			owners[who] = append(owners[who], folder.Unit)
 		}
 	}
@@ -172,6 +177,9 @@ func runSweepChild(ctx context.Context, s *site, drain <-chan struct{}, o order,
 		return nil
 	}
 	p.endpoints.Bury(o.Sweep.Dead...)
+	if o.Sweep.Except != "" {
+		p.current(o.Job.Unit, o.Sweep.Except)
+	}
 	p.recorder = func(r *recorder) engine.Recorder {
 		return &childRecorder{recorder: r, out: out, all: true}
 	}
