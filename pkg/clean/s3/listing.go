@@ -29,6 +29,9 @@ func (c *cleaner) listObjects(ctx context.Context, at target, each func(object, 
 			list = c.plain
 			s, err = list(ctx, at, p)
 		}
+		if p.encode(err) {
+			continue
+		}
 		if err != nil {
 			if c.exact && is(err, "NoSuchBucket") {
 				return nil
@@ -51,30 +54,32 @@ func (c *cleaner) listObjects(ctx context.Context, at target, each func(object, 
 // versions asks for a page of versions and delete markers.
 func (c *cleaner) versions(ctx context.Context, at target, p pages) (sheet, error) {
 	out, err := c.client.ListObjectVersions(ctx, &s3.ListObjectVersionsInput{
-		Bucket: &at.bucket, Prefix: &at.key, KeyMarker: text(p.key), VersionIdMarker: text(p.id),
+		Bucket: &at.bucket, Prefix: &at.key, KeyMarker: text(p.key), VersionIdMarker: text(p.id), EncodingType: p.encoding(),
 	})
 	if err != nil {
 		return sheet{}, err
 	}
-	s := sheet{key: deref(out.NextKeyMarker), id: deref(out.NextVersionIdMarker), more: truncated(out.IsTruncated), answer: out.ResultMetadata}
+	s := sheet{key: decode(out.NextKeyMarker, out.EncodingType), id: deref(out.NextVersionIdMarker), more: truncated(out.IsTruncated), answer: out.ResultMetadata}
 	for _, v := range out.Versions {
-		s.add(v.LastModified, object{key: deref(v.Key), version: deref(v.VersionId), etag: deref(v.ETag)})
+		s.add(v.LastModified, object{key: decode(v.Key, out.EncodingType), version: deref(v.VersionId), etag: deref(v.ETag)})
 	}
 	for _, m := range out.DeleteMarkers {
-		s.add(m.LastModified, object{key: deref(m.Key), version: deref(m.VersionId), marker: true})
+		s.add(m.LastModified, object{key: decode(m.Key, out.EncodingType), version: deref(m.VersionId), marker: true})
 	}
 	return s, nil
 }
 
 // plain asks for a page of objects.
 func (c *cleaner) plain(ctx context.Context, at target, p pages) (sheet, error) {
-	out, err := c.client.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &at.bucket, Prefix: &at.key, ContinuationToken: text(p.key)})
+	out, err := c.client.ListObjectsV2(ctx, &s3.ListObjectsV2Input{
+		Bucket: &at.bucket, Prefix: &at.key, ContinuationToken: text(p.key), EncodingType: p.encoding(),
+	})
 	if err != nil {
 		return sheet{}, err
 	}
 	s := sheet{key: deref(out.NextContinuationToken), more: truncated(out.IsTruncated), answer: out.ResultMetadata}
 	for _, o := range out.Contents {
-		s.add(o.LastModified, object{key: deref(o.Key), etag: deref(o.ETag)})
+		s.add(o.LastModified, object{key: decode(o.Key, out.EncodingType), etag: deref(o.ETag)})
 	}
 	return s, nil
 }

@@ -2,7 +2,12 @@ package s3
 
 import (
 	"context"
+	"errors"
+	"net/url"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go"
 
 	"job-cleanup/pkg/residue"
 )
@@ -12,6 +17,7 @@ import (
 type pages struct {
 	key, id string
 	begun   bool
+	encoded bool // keys come encoded as in a URL
 	end     bool // of the listing
 	stuck   bool // the store gives the same page again
 	late    bool // no time for another page
@@ -35,6 +41,35 @@ func (p *pages) next(key, id string, more bool) {
 	p.begun, p.end = true, !more
 	p.stuck = more && (key == "" && id == "" || key == p.key && id == p.id)
 	p.key, p.id = key, id
+}
+
+// encode asks for the same page again with encoded keys, once: XML can't carry
+// every key. Without need it isn't asked for, since some stores say that they
+// encode and don't.
+func (p *pages) encode(err error) bool {
+	var garbled *smithy.DeserializationError
+	if p.encoded || !errors.As(err, &garbled) {
+		return false
+	}
+	p.encoded = true
+	return true
+}
+
+// encoding is what a request says about keys.
+func (p *pages) encoding() types.EncodingType {
+	if p.encoded {
+		return types.EncodingTypeUrl
+	}
+	return ""
+}
+
+// decode returns a key or marker of an answer as it is. One that can't be
+// decoded is left, and not found then.
+func decode(s *string, how types.EncodingType) string {
+	if plain, err := url.QueryUnescape(deref(s)); err == nil && how == types.EncodingTypeUrl {
+		return plain
+	}
+	return deref(s)
 }
 
 // err says why the listing is not a whole one, nil when it is.

@@ -45,30 +45,34 @@ func (c *cleaner) listUploads(ctx context.Context, front string) (found []residu
 	var p pages
 	for p.more(ctx) {
 		out, err := c.client.ListMultipartUploads(ctx, &s3.ListMultipartUploadsInput{
-			Bucket: &c.target.bucket, Prefix: text(front), KeyMarker: text(p.key), UploadIdMarker: text(p.id),
+			Bucket: &c.target.bucket, Prefix: text(front), KeyMarker: text(p.key), UploadIdMarker: text(p.id), EncodingType: p.encoding(),
 		})
+		if p.encode(err) {
+			continue
+		}
 		if err != nil {
 			return found, begun, c.failed(ctx, err, "list the uploads of", c.target.ref(front))
 		}
 		for _, u := range out.Uploads {
-			if !c.selects(deref(u.Key)) {
+			key := decode(u.Key, out.EncodingType)
+			if !c.selects(key) {
 				continue
 			}
 			begun++
 			if u.Initiated == nil || deref(u.UploadId) == "" {
 				p.unclear++
 			} else if c.window(skew(out.ResultMetadata)).holds(*u.Initiated) {
-				found = append(found, c.upload(u))
+				found = append(found, c.upload(key, u))
 			}
 		}
-		p.next(deref(out.NextKeyMarker), deref(out.NextUploadIdMarker), truncated(out.IsTruncated))
+		p.next(decode(out.NextKeyMarker, out.EncodingType), deref(out.NextUploadIdMarker), truncated(out.IsTruncated))
 	}
 	return found, begun, p.err("list the uploads of", c.target.ref(front))
 }
 
 // upload is the residue of a listed upload.
-func (c *cleaner) upload(u types.MultipartUpload) residue.Residue {
-	r := residue.Residue{Type: "upload", Ref: c.target.ref(*u.Key), Proof: map[string]string{
+func (c *cleaner) upload(key string, u types.MultipartUpload) residue.Residue {
+	r := residue.Residue{Type: "upload", Ref: c.target.ref(key), Proof: map[string]string{
 		uploadID: *u.UploadId, "initiated": stamp(*u.Initiated),
 	}}
 	r.Identify()

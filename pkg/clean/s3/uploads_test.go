@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -198,4 +199,37 @@ func TestMissingBucket(t *testing.T) {
 		})
 		want(t, err, residue.Gone, "absent") // but what stood in it has gone with it
 	}
+}
+
+// XML can't carry every key; then keys are asked for in another form, and only
+// then.
+func TestKeysThatXMLCannotCarry(t *testing.T) {
+	now := time.Now()
+	const key, form = "jobs/1/a+b\x01%", "jobs/1/a%2Bb%01%25"
+	f := newFake(t, nil, func(op string, _ int, r *http.Request) *answer {
+		encoded := r.URL.Query().Get("encoding-type") == "url"
+		switch {
+		case op == "AbortMultipartUpload" && r.URL.Path == "/bucket/"+key:
+			return gone()
+		case op == "ListMultipartUploads" && !encoded:
+			return page(false, "", "", now, "jobs/1/a+b&#x1;%", "u1")
+		case op == "ListMultipartUploads" && r.URL.Query().Get("key-marker") == "":
+			a := page(true, form, "u1", now, form, "u1")
+			a.body = strings.Replace(a.body, "<Upload>", "<EncodingType>url</EncodingType><Upload>", 1)
+			return a
+		case op == "ListMultipartUploads" && r.URL.Query().Get("key-marker") == key:
+			return page(false, "", "", now)
+		}
+		return nil
+	})
+	c := open(t, f.spec("AbortUploads", "s3://bucket/jobs/1/", nil), depsWith("key"))
+	found, err := c.Find(t.Context())
+	if err != nil || len(found) != 1 || found[0].Ref != "s3://bucket/"+key {
+		t.Fatalf("found %q, %v", found, err)
+	}
+	want(t, c.Remove(t.Context(), found[0]), residue.Gone, "absent")
+
+	f = newFake(t, nil, func(string, int, *http.Request) *answer { return ok("<html>") })
+	_, err = open(t, f.spec("AbortUploads", "s3://bucket/jobs/1/", nil), depsWith("key")).Find(t.Context())
+	want(t, err, residue.Retry, residue.Other)
 }
