@@ -2,8 +2,9 @@
 
 // Command demo shows the main job for real: in a container with its own
 // systemd, a oneshot fails midway, and one sees what it left before its hook
-// ran, what is there afterwards, and what the journal says. The machine that
-// runs it stays as it was, but for the cached root of the container.
+// ran, what is there afterwards, and what the journal says. Then another one is
+// killed that holds something of six servers. The machine that runs it stays as
+// it was, but for the cached root of the container and the cached servers.
 package main
 
 import (
@@ -57,9 +58,11 @@ var residue = []struct{ what, show string }{
 }
 
 func main() {
-	if err := rig.Perform(show); err != nil {
-		fmt.Fprintln(os.Stderr, "demo:", err)
-		os.Exit(1)
+	for _, act := range []func(rig.T){show, showServers} {
+		if err := rig.Perform(act); err != nil {
+			fmt.Fprintln(os.Stderr, "demo:", err)
+			os.Exit(1)
+		}
 	}
 }
 
@@ -93,7 +96,7 @@ func show(s rig.T) {
 	headline("The unit's verdict is the job's own")
 	fmt.Println(m.Shell("systemctl show -p Result,ExecMainStatus batch.service"))
 	headline("What the journal says")
-	tell(m)
+	tell(m, "batch.service")
 	if left > 0 {
 		s.Fatalf("%d things were left", left)
 	}
@@ -116,9 +119,9 @@ func list(m *rig.Machine) int {
 	return left
 }
 
-// tell prints our records of the unit.
-func tell(m *rig.Machine) {
-	for _, entry := range m.Journal("JOB_CLEANUP_UNIT=batch.service") {
+// tell prints our records of a unit.
+func tell(m *rig.Machine, unit string) {
+	for _, entry := range m.Journal("JOB_CLEANUP_UNIT=" + unit) {
 		fmt.Printf("  %s\n    EVENT=%s", entry["MESSAGE"], entry["JOB_CLEANUP_EVENT"])
 		for _, name := range []string{"JOB_CLEANUP_KIND", "JOB_CLEANUP_REF", "SERVICE_RESULT", "EXIT_CODE", "EXIT_STATUS"} {
 			if value := entry[name]; value != "" {
