@@ -217,3 +217,24 @@ func TestWhatAServerEchoesIsScrubbed(t *testing.T) {
 		t.Errorf("the token went to %q", other.requests())
 	}
 }
+
+func TestNobodySendsUsElsewhere(t *testing.T) {
+	other, f := newFake(t), newFake(t)
+	other.on("", answer{200, "[]"})
+	for _, status := range []int{301, 302, 307, 308} {
+		f.on("", answer{status, other.URL + "/v1/x"})
+		for _, spec := range some(f.URL) {
+			c := opened(t, spec, residue.Deps{})
+			if got := clean(t, c); got != "find: owed error" {
+				t.Errorf("%s, %d: %s", spec.Selector, status, got)
+			}
+			err := c.Remove(t.Context(), residue.Residue{Proof: map[string]string{"session": anID}})
+			if got := verdict(err); got != "owed error" {
+				t.Errorf("%s, %d: remove: %s", spec.Selector, status, got)
+			}
+		}
+	}
+	if len(other.requests()) > 0 {
+		t.Errorf("sent elsewhere: %q", other.requests())
+	}
+}
