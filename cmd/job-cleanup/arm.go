@@ -74,6 +74,9 @@ func (p *program) arm(ctx context.Context, o *options, limit func(time.Duration)
 	if err := compiled.Filter(kinds, o.skip, o.only); err != nil {
 		return usagef("say a step's name or a kind", "%v", err)
 	}
+	if sub.job.Start.IsZero() { // nobody tells, and the job has not begun
+		sub.job.Start = time.Now()
+	}
 	led, err := s.ledgerOf(sub.job.Job)
 	rec := newRecorder(led, s.journal, sub.job.Job)
 	if err != nil {
@@ -98,15 +101,35 @@ func (s *site) armedRecords(ctx context.Context, sub *subject, compiled *plan.Pl
 			job.Deferred = append(job.Deferred, problem.Step)
 		}
 	}
-	records := []ledger.Record{ledger.NewJob(job)}
+	var records []ledger.Record
 	ctx, cancel := context.WithTimeout(ctx, prepareLimit(job.StartLimit))
 	defer cancel()
 	for _, spec := range compiled.Specs {
+		if s.refuses(sub, spec, rec) { // run will say so, and nothing of it is written down
+			job.Deferred = append(job.Deferred, spec.Name)
+			continue
+		}
 		spec = s.keepSecrets(sub, spec, rec, secret.Credential)
 		spec.Facts = s.prepare(ctx, sub, spec, rec)
 		records = append(records, ledger.NewSpec(spec))
 	}
-	return records
+	return append([]ledger.Record{ledger.NewJob(job)}, records...)
+}
+
+// refuses reports whether a spec's kind refuses it for good. No secret that the
+// job's environment names is read for that with root's rights.
+func (s *site) refuses(sub *subject, spec residue.Spec, rec *recorder) bool {
+	kind := kinds.Kind(spec.Kind)
+	if kind == nil {
+		return false
+	}
+	deps := s.deps(sub.job.Job, spec, rec)
+	if spec.FromEnv && s.uid == 0 && !sub.rootsOwn() {
+		deps.Secret = func(string) (secret.Text, error) { return secret.New("-"), nil }
+	}
+	_, err := kind.Open(spec, deps)
+	e := residue.AsError(err)
+	return e != nil && e.Class == residue.Refused
 }
 
 // prepareLimit bounds what all kinds together may take to look around.

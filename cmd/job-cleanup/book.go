@@ -27,6 +27,7 @@ type book struct {
 	failed func(error)
 
 	mu    sync.Mutex
+	none  map[string]bool // specs that are not to be written down, by id
 	opens []ledger.Record // the job and its specs, until the first of them is found
 	ends  []ledger.Record
 	// written says that there is something of this job in the ledger, or was.
@@ -43,6 +44,16 @@ func (b *book) open(records []ledger.Record) {
 	b.opens = records
 	b.mu.Unlock()
 	time.AfterFunc(holdLimit, b.flush)
+}
+
+// ignore says that nothing of a spec is to be written down.
+func (b *book) ignore(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.none == nil {
+		b.none = map[string]bool{}
+	}
+	b.none[id] = true
 }
 
 // add writes records now, behind all that waited.
@@ -63,6 +74,9 @@ func (b *book) end(record ledger.Record) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.none[record.ID] {
+		return
+	}
 	if record.Type == ledger.TypeClosed && record.ResidueID == "" && b.drop(record.ID) {
 		return
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -209,7 +210,24 @@ func (s *site) trackedOptions(kind *residue.Kind, sel residue.Selector, spec *re
 			return usagef("job-cleanup track --help", "option --%s is not for %q", name, kind.Noun(sel))
 		}
 	}
+	s.trackedDefaults(kind, spec)
 	return nil
+}
+
+// trackedDefaults fills in what the job's environment says of its servers, as a
+// plan would take it: later there is no such environment. Secrets are left out:
+// what was tracked uses none of these.
+func (s *site) trackedDefaults(kind *residue.Kind, spec *residue.Spec) {
+	for _, option := range kind.Options {
+		value := cmp.Or(s.env[option.Env], option.Default)
+		if option.Value == residue.SecretRef || value == "" || spec.Options[option.Key] != nil {
+			continue
+		}
+		if spec.Options == nil {
+			spec.Options = map[string][]string{}
+		}
+		spec.Options[option.Key] = []string{value}
+	}
 }
 
 // onlyJournal is the journal without stdout, which is for the id alone.

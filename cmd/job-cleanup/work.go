@@ -22,6 +22,7 @@ type work struct {
 	items    []engine.Item   // with our own rights
 	tracked  bool            // the job has a ledger of its own, which only a process with its rights may open
 	lent     []engine.Item   // only with the job's rights: text of its environment stands in them
+	refused  map[string]bool // specs that a safety rule refuses, by id
 	closed   []string        // recorded specs that are not to be done, by id
 	recorded map[string]bool // specs that our ledger has already, by id
 	plan     *plan.Plan      // what was compiled now: its problems, skips and settings
