@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,7 +40,7 @@ func TestRest(t *testing.T) {
 
 // server is a server that counts the calls to it.
 type server struct {
-	calls int
+	calls atomic.Int64
 	up    bool
 }
 
@@ -56,7 +57,7 @@ func (o onServer) Find(context.Context) ([]residue.Residue, error) { return nil,
 func (o onServer) Remove(context.Context, residue.Residue) error { return o.call() }
 
 func (o onServer) call() error {
-	o.s.calls++
+	o.s.calls.Add(1)
 	if !o.s.up {
 		return residue.Errorf(residue.Unreachable, residue.NoAnswer, "connection refused")
 	}
@@ -131,9 +132,9 @@ func TestCase33_deadEndpoint(t *testing.T) {
 		}
 		last := time.Duration(-1)
 		for n := 1; n <= sweeps; n++ {
-			before := s.calls
+			before := s.calls.Load()
 			sweep()
-			if made := s.calls - before; made != 1 {
+			if made := s.calls.Load() - before; made != 1 {
 				t.Fatalf("sweep %d made %d calls", n, made)
 			}
 			owed := owedBelow(t, state)
@@ -160,9 +161,9 @@ func TestCase33_deadEndpoint(t *testing.T) {
 				break
 			}
 			if n > 1 { // too early for any
-				before = s.calls
+				before = s.calls.Load()
 				sweep()
-				if s.calls != before {
+				if s.calls.Load() != before {
 					t.Errorf("sweep %d and a half asked again", n)
 				}
 			}
