@@ -194,7 +194,7 @@ func (s *site) outside(sub *subject) bool {
 	if len(sub.job.Sandbox) == 0 {
 		return false
 	}
-	if !sub.hook {
+	if !sub.inside || sub.job.UserBus && !sub.hook {
 		return true
 	}
 	manager := "1"

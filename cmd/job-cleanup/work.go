@@ -70,16 +70,17 @@ func (s *site) gather(ctx context.Context, sub *subject, own *ledger.Ledger) (*w
 	return w, nil
 }
 
-// armed reads root's ledger of the job; nil when there is none, or when it is
+// armed reads the ledger that arm wrote for the job, root's or a user's own; nil when there is none, or when it is
 // not for us to read.
 func (s *site) armed(ctx context.Context, sub *subject) (*ledger.State, error) {
-	if s.uid != 0 && (s.shared == s.state || sub.job.UserBus) {
-		return nil, nil // a user's own store has no part of root's
-	}
 	if sub.job.Invocation == byHand {
 		return nil, nil // nobody armed that, and what is owed of it was just tried
 	}
-	l, err := ledger.Root(s.shared, -1).Ledger(sub.job.Unit, sub.job.Invocation)
+	store := ledger.Root(s.shared, -1)
+	if s.uid != 0 && (s.shared == s.state || sub.job.UserBus) {
+		store = s.storeOf(sub.job.Job) // a user's own store has no part of root's
+	}
+	l, err := store.Ledger(sub.job.Unit, sub.job.Invocation)
 	if err != nil {
 		return nil, err
 	}

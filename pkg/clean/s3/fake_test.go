@@ -52,7 +52,10 @@ func newFake(t testing.TB, real *world, force func(op string, n int, r *http.Req
 		if err != nil {
 			t.Fatal(err)
 		}
-		next = &httputil.ReverseProxy{Director: func(r *http.Request) { r.URL.Scheme, r.URL.Host = u.Scheme, u.Host }}
+		next = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host = u.Scheme, u.Host
+			r.Out.Host = r.In.Host // it is signed
+		}}
 	}
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		op := operation(r)
