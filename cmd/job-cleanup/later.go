@@ -105,15 +105,21 @@ func owned(item engine.Item) bool {
 	return item.Resolved && (kind == nil || !kind.Local)
 }
 
-// endOf is when the job had ended at the latest: when its cleanup had, or at
-// the given time; zero when nobody knows.
+// stampLag is how much earlier than the clock a file system may stamp a file;
+// kinds leave what is so close to the end of a job that it may be later.
+const stampLag = 10 * time.Millisecond
+
+// endOf is when the next invocation can have begun at the earliest: when the
+// job's cleanup had ended, or at the given time; zero when nobody knows. Of a
+// cleanup that was cut off only the beginning is known. The job had ended then,
+// and what it made last must not be taken for the next one's.
 func endOf(state *ledger.State, latest time.Time) time.Time {
 	if state.Ending == nil {
 		return latest
 	}
 	end := state.Ending.RunEnd
-	if end.IsZero() {
-		end = state.Ending.RunStart
+	if begun := state.Ending.RunStart; !begun.IsZero() && end.Before(begun.Add(stampLag)) {
+		end = begun.Add(stampLag)
 	}
 	if end.IsZero() || !latest.IsZero() && latest.Before(end) {
 		return latest

@@ -144,11 +144,15 @@ func nanoseconds(ts unix.StatxTimestamp) string {
 // stampLag is how much earlier than the clock a file system may stamp a file.
 const stampLag = 10 * time.Millisecond
 
-// madeAfter reports whether the file may have been made after that time; none
-// is after the zero time.
-func (f *file) madeAfter(end time.Time) bool {
-	born := identity(f.stat).born
-	return !end.IsZero() && time.Unix(born.Sec, int64(born.Nsec)).After(end.Add(-stampLag))
+// madeAfter reports whether the file was made after that time, and whether it
+// may have been; none is after the zero time.
+func (f *file) madeAfter(end time.Time) (certainly, maybe bool) {
+	if end.IsZero() {
+		return false, false
+	}
+	stamp := identity(f.stat).born
+	born := time.Unix(stamp.Sec, int64(stamp.Nsec))
+	return born.After(end), born.After(end.Add(-stampLag))
 }
 
 // proof is what identifies the file in a record.

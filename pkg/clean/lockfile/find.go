@@ -27,8 +27,12 @@ func (c *cleaner) Find(ctx context.Context) ([]residue.Residue, error) {
 	}
 	defer dir.Close()
 	defer f.Close()
-	if c.spec.Tracked == nil && f.madeAfter(c.job.End) {
+	switch certainly, maybe := f.madeAfter(c.job.End); {
+	case c.spec.Tracked != nil:
+	case certainly:
 		return nil, nil // a later invocation's, which has a plan of its own for it
+	case maybe:
+		return nil, residue.Errorf(residue.Retry, residue.Changed, "%q: nothing tells whether it is this invocation's or a later one's", c.spec.Value)
 	}
 	h, err := c.judge(f, proof)
 	if err == nil {

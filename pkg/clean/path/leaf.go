@@ -76,13 +76,13 @@ func (f *finder) add(sort, path string, facts facts) {
 		f.fail(residue.Errorf(residue.Retry, residue.Changed, "%q is another one outside of the unit's sandbox", path))
 		return
 	}
-	if c.tracked == nil && !c.job.End.IsZero() {
-		if facts.btime.IsZero() {
+	if end := c.job.End; c.tracked == nil && !end.IsZero() {
+		if facts.btime.After(end) {
+			return // a later invocation's, which has a plan of its own for it
+		}
+		if facts.btime.IsZero() || facts.btime.After(end.Add(-birthSlack)) {
 			f.fail(residue.Errorf(residue.Retry, residue.Changed, "%q: nothing tells whether it is this invocation's or a later one's", path))
 			return
-		}
-		if facts.btime.After(c.job.End.Add(-birthSlack)) {
-			return // a later invocation's, which has a plan of its own for it
 		}
 	}
 	r := residue.Residue{Type: sort, Ref: path, Proof: proof(facts, f.all)}
