@@ -180,8 +180,11 @@ func (p *pass) job(ctx context.Context, store *ledger.Store, entry ledger.Entry)
 	if state.Job.Witness == ledger.ByManager {
 		before = time.Now() // the unit may start again at any moment
 	}
-	if p.leavesPlace(ctx, state) {
+	switch {
+	case p.unitRuns(ctx, state):
 		debts = ownOnly(debts)
+	case state.Job.Witness == ledger.ByManager && !state.Job.Armed && !p.byHand:
+		debts = withoutPlace(debts)
 	}
 	p.later(ctx, led, state, debts, before)
 	return nil
@@ -194,14 +197,15 @@ func (p *pass) lock(ctx context.Context, store *ledger.Store, unit string) (func
 	return store.LockUnit(ctx, unit)
 }
 
-// leavesPlace reports whether what belongs to the unit rather than to one
-// invocation must be left: the unit runs, or it never arms, so that no lock
-// keeps it from starting at any moment. Its own next run comes back to that.
-func (p *pass) leavesPlace(ctx context.Context, state *ledger.State) bool {
-	if state.Job.Witness == ledger.ByManager && !state.Job.Armed && !p.byHand {
-		return true
+// withoutPlace drops what belongs to the unit rather than to one invocation. A
+// unit that never arms takes no lock when it starts, which it may do at any
+// moment; its own next hook comes back to that.
+func withoutPlace(debts []ledger.Debt) []ledger.Debt {
+	own := map[string]bool{}
+	for _, d := range ownOnly(slices.Clone(debts)) {
+		own[d.Spec.ID] = true
 	}
-	return p.unitRuns(ctx, state)
+	return slices.DeleteFunc(debts, func(d ledger.Debt) bool { return d.Spec.Tracked == nil && !own[d.Spec.ID] })
 }
 
 func stopped(drain <-chan struct{}) bool {
