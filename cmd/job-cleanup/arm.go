@@ -71,7 +71,7 @@ func (p *program) arm(ctx context.Context, o *options, limit func(time.Duration)
 	if err != nil {
 		return err
 	}
-	if err := compiled.Filter(kinds, o.skip, o.only); err != nil {
+	if err := compiled.Filter(kinds(), o.skip, o.only); err != nil {
 		return usagef("say a step's name or a kind", "%v", err)
 	}
 	if sub.job.Start.IsZero() { // nobody tells, and the job has not begun
@@ -119,7 +119,7 @@ func (s *site) armedRecords(ctx context.Context, sub *subject, compiled *plan.Pl
 // refuses reports whether a spec's kind refuses it for good. No secret that the
 // job's environment names is read for that with root's rights.
 func (s *site) refuses(sub *subject, spec residue.Spec, rec *recorder) bool {
-	kind := kinds.Kind(spec.Kind)
+	kind := kinds().Kind(spec.Kind)
 	if kind == nil {
 		return false
 	}
@@ -143,7 +143,7 @@ func prepareLimit(start time.Duration) time.Duration {
 // prepare asks the spec's kind what can only be learned before the job. What
 // the job's environment names is not looked for with root's rights.
 func (s *site) prepare(ctx context.Context, sub *subject, spec residue.Spec, rec *recorder) map[string]string {
-	kind := kinds.Kind(spec.Kind)
+	kind := kinds().Kind(spec.Kind)
 	if kind == nil || spec.FromEnv && s.uid == 0 && !sub.rootsOwn() {
 		return nil
 	}

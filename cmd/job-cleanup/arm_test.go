@@ -33,9 +33,7 @@ func (s slow) Prepare(context.Context) (map[string]string, error) {
 // owes something slow, and a command line to arm it with.
 func newSlowArm(t *testing.T) (*program, *options, *ledger.Store) {
 	t.Helper()
-	known := kinds
-	t.Cleanup(func() { kinds = known })
-	kinds = residue.NewRegistry(path.Kind, &residue.Kind{Name: "slow", Local: true, Selectors: []residue.Selector{{Key: "Do", Type: "slow"}},
+	useKinds(t, path.Kind, &residue.Kind{Name: "slow", Local: true, Selectors: []residue.Selector{{Key: "Do", Type: "slow"}},
 		Open: func(residue.Spec, residue.Deps) (residue.Cleaner, error) { return slow{}, nil }})
 	m := managertest.New(t, managertest.Unit{Name: "slow.service", Active: "activating", Sub: "start-pre", Invocation: strings.Repeat("2", 32),
 		Started: time.Now(), Service: map[string]any{"TimeoutStartUSec": uint64(1500 * time.Millisecond / time.Microsecond)}})
@@ -104,9 +102,7 @@ func TestCase44_deafPreparer(t *testing.T) {
 // root's rights, nor asked of a server that it names.
 func TestArmLooksForNobody(t *testing.T) {
 	asked := false
-	known := kinds
-	t.Cleanup(func() { kinds = known })
-	kinds = residue.NewRegistry(&residue.Kind{Name: "ask", Open: func(residue.Spec, residue.Deps) (residue.Cleaner, error) {
+	useKinds(t, &residue.Kind{Name: "ask", Open: func(residue.Spec, residue.Deps) (residue.Cleaner, error) {
 		asked = true
 		return meddler{}, nil
 	}})

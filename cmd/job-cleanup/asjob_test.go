@@ -58,7 +58,7 @@ func (s *stage) root() *ledger.Ledger {
 }
 
 func (s *stage) spec(kind, selector, value string) residue.Spec {
-	k := kinds.Kind(kind)
+	k := kinds().Kind(kind)
 	sel, _ := k.Selector(selector)
 	spec := residue.Spec{Name: kind, Kind: kind, Selector: selector, Value: value, Phase: sel.Phase, Rank: sel.Rank}
 	spec.Identify()

@@ -57,6 +57,6 @@ func stuck(d ledger.Debt) bool { return d.Attempts >= stuckFrom }
 
 // isLocal reports whether what a spec selects is on this machine.
 func isLocal(spec residue.Spec) bool {
-	kind := kinds.Kind(spec.Kind)
+	kind := kinds().Kind(spec.Kind)
 	return kind != nil && kind.Local
 }

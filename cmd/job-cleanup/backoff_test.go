@@ -67,9 +67,7 @@ func (o onServer) call() error {
 // withServer lets the program know residue on a server, for one test.
 func withServer(t *testing.T, s *server) *program {
 	t.Helper()
-	known := kinds
-	t.Cleanup(func() { kinds = known })
-	kinds = residue.NewRegistry(&residue.Kind{Name: "on", Selectors: []residue.Selector{{Key: "Do", Type: "on"}},
+	useKinds(t, &residue.Kind{Name: "on", Selectors: []residue.Selector{{Key: "Do", Type: "on"}},
 		Open: func(spec residue.Spec, _ residue.Deps) (residue.Cleaner, error) { return onServer{s, spec}, nil }})
 	return &program{env: environment{}, stdout: io.Discard, stderr: io.Discard, uid: os.Getuid(), gid: os.Getgid()}
 }

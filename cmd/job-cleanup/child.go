@@ -58,7 +58,7 @@ func runChild(ctx context.Context, p *program, _ *options) (int, error) {
 		items = onlyOwn(items)
 	}
 	e := &engine.Engine{
-		Kinds:    kinds,
+		Kinds:    kinds(),
 		Deps:     func(spec residue.Spec) residue.Deps { return s.childDeps(o, job, spec, rec) },
 		Recorder: rec,
 		Outcome:  o.Outcome,
@@ -137,7 +137,7 @@ func trackable(items []engine.Item) []engine.Item {
 
 // mayTrack reports whether a job may have tracked this.
 func mayTrack(spec residue.Spec) bool {
-	kind := kinds.Kind(spec.Kind)
+	kind := kinds().Kind(spec.Kind)
 	if kind == nil {
 		return false
 	}

@@ -22,7 +22,7 @@ func (s *site) compile(sub *subject, early bool) (*plan.Plan, error) {
 		return nil, err
 	}
 	compiled := plan.Compile(sections, plan.Context{
-		Registry: kinds, Specifiers: s.specifiers(sub), Env: s.env.lookup, Early: early,
+		Registry: kinds(), Specifiers: s.specifiers(sub), Env: s.env.lookup, Early: early,
 	})
 	for _, p := range problems {
 		problem := plan.Problem{File: p.File, Line: p.Line, Text: p.Text, Hint: p.Hint, Reason: residue.Other}

@@ -40,7 +40,7 @@ func (p *pass) later(ctx context.Context, led *ledger.Ledger, state *ledger.Stat
 		}
 		items = p.lend(ctx, state, job, items, rec, &sum)
 		e := &engine.Engine{
-			Kinds:     kinds,
+			Kinds:     kinds(),
 			Deps:      func(spec residue.Spec) residue.Deps { return p.laterDeps(job, spec, rec) },
 			Recorder:  steps,
 			Outcome:   job.Outcome,
@@ -101,7 +101,7 @@ func owned(item engine.Item) bool {
 	if tracked := item.Spec.Tracked; tracked != nil {
 		return len(tracked.Proof) > 0 || !isLocal(item.Spec) // else found by name
 	}
-	kind := kinds.Kind(item.Spec.Kind)
+	kind := kinds().Kind(item.Spec.Kind)
 	return item.Resolved && (kind == nil || !kind.Local)
 }
 

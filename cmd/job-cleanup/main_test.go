@@ -9,6 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"job-cleanup/pkg/plan"
+	"job-cleanup/pkg/residue"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/plan.md from the kinds' tables")
@@ -30,7 +31,7 @@ func TestScripts(t *testing.T) {
 // the kinds.
 func TestPlanReference(t *testing.T) {
 	const page = "../../docs/plan.md"
-	want := plan.Reference(kinds)
+	want := plan.Reference(kinds())
 	if *update {
 		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -61,4 +62,11 @@ func TestHelpFitsTerminals(t *testing.T) {
 			}
 		}
 	}
+}
+
+// useKinds lets the program know these kinds only, until the test ends.
+func useKinds(t *testing.T, only ...*residue.Kind) {
+	t.Helper()
+	replacement.Store(residue.NewRegistry(only...))
+	t.Cleanup(func() { replacement.Store(nil) })
 }

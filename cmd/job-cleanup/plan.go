@@ -55,7 +55,7 @@ func runPlan(ctx context.Context, p *program, o *options) (int, error) {
 		sum.Merge(s.asJob(ctx, drain, sub, w.lent, rec, engine.DefaultTotal))
 	}
 	e := &engine.Engine{
-		Kinds:    kinds,
+		Kinds:    kinds(),
 		Deps:     func(spec residue.Spec) residue.Deps { return s.deps(sub.job.Job, spec, rec) },
 		Recorder: rec,
 		Outcome:  sub.outcome,

@@ -124,7 +124,7 @@ func journalRecord(job residue.Job, ev engine.Event) (journal.Record, bool) {
 		Duration: ev.Duration,
 		Attempt:  ev.Attempt,
 	}
-	if kind := kinds.Kind(ev.Spec.Kind); kind != nil {
+	if kind := kinds().Kind(ev.Spec.Kind); kind != nil {
 		sel, _ := kind.Selector(ev.Spec.Selector)
 		rec.Done = sel.Done
 	}

@@ -156,7 +156,7 @@ func (s *site) clean(ctx context.Context, drain <-chan struct{}, sub *subject, w
 		budget.Total -= time.Since(began)
 	}
 	e := &engine.Engine{
-		Kinds:    kinds,
+		Kinds:    kinds(),
 		Deps:     func(spec residue.Spec) residue.Deps { return s.deps(sub.job.Job, spec, rec) },
 		Recorder: rec,
 		Outcome:  sub.outcome,

@@ -41,7 +41,7 @@ func (s *site) stash(job residue.Job) *secret.Stash {
 // to, and lets them lead to the stash: systemd takes a unit's credentials away
 // before the hook, and its runtime folder right after it. The spec's id stays.
 func (s *site) keepSecrets(sub *subject, spec residue.Spec, rec *recorder, schemes ...string) residue.Spec {
-	kind := kinds.Kind(spec.Kind)
+	kind := kinds().Kind(spec.Kind)
 	if kind == nil {
 		return spec
 	}

@@ -35,9 +35,7 @@ type swept struct {
 
 func newSwept(t *testing.T, act func()) *swept {
 	t.Helper()
-	known := kinds
-	t.Cleanup(func() { kinds = known })
-	kinds = residue.NewRegistry(path.Kind, &residue.Kind{Name: "meddle", Selectors: []residue.Selector{{Key: "Do", Type: "meddle"}},
+	useKinds(t, path.Kind, &residue.Kind{Name: "meddle", Selectors: []residue.Selector{{Key: "Do", Type: "meddle"}},
 		Open: func(residue.Spec, residue.Deps) (residue.Cleaner, error) { return meddler{act}, nil }})
 	m := managertest.New(t, managertest.Unit{Name: "late.service", Active: "inactive", Sub: "dead", Invocation: strings.Repeat("1", 32)})
 	dir := filepath.Dir(strings.TrimPrefix(m.Address, "unix:path="))

@@ -38,7 +38,7 @@ func trackVerb() *verb {
 // nouns lists what can be tracked.
 func nouns() []string {
 	var all []string
-	for _, kind := range kinds.Kinds() {
+	for _, kind := range kinds().Kinds() {
 		for _, sel := range kind.Selectors {
 			if !sel.NoTrack {
 				all = append(all, kind.Noun(sel))
@@ -57,7 +57,7 @@ func trackOptions(fs *pflag.FlagSet) map[string]*[]string {
 			all[name] = fs.StringArray(name, nil, doc)
 		}
 	}
-	for _, kind := range kinds.Kinds() {
+	for _, kind := range kinds().Kinds() {
 		if !trackableKind(kind) {
 			continue
 		}
@@ -144,7 +144,7 @@ func (s *site) tracked(ctx context.Context, sub *subject, args []string, rec *re
 	if len(args) != 2 {
 		return residue.Spec{}, usagef("job-cleanup track path /var/tmp/batch", "track takes a kind and a reference")
 	}
-	kind, sel, ok := kinds.Noun(args[0])
+	kind, sel, ok := kinds().Noun(args[0])
 	if !ok {
 		return residue.Spec{}, usagef("kinds: "+strings.Join(nouns(), ", "), "unknown kind %q", args[0])
 	}

@@ -6,16 +6,12 @@ import (
 	"io/fs"
 	"slices"
 
-	"job-cleanup/pkg/clean/all"
 	"job-cleanup/pkg/engine"
 	"job-cleanup/pkg/ledger"
 	"job-cleanup/pkg/outcome"
 	"job-cleanup/pkg/plan"
 	"job-cleanup/pkg/residue"
 )
-
-// kinds are the kinds of residue this program knows.
-var kinds = all.Kinds()
 
 // work is what one cleanup has to do.
 type work struct {
@@ -137,7 +133,7 @@ func (s *site) choose(sub *subject, w *work, items []engine.Item) ([]engine.Item
 		}
 	}
 	w.plan.Specs = specs
-	if err := w.plan.Filter(kinds, s.opts.skip, s.opts.only); err != nil {
+	if err := w.plan.Filter(kinds(), s.opts.skip, s.opts.only); err != nil {
 		return nil, usagef("say a step's name or a kind", "%v", err)
 	}
 	var chosen []engine.Item

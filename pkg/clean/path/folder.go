@@ -89,7 +89,7 @@ func (w *walk) leave(n *node) (again bool) {
 	if n.fd < 0 {
 		return false
 	}
-	if w.stop.Load() {
+	if w.stop.Load() || w.ctx.Err() != nil { // the flag may come a moment later
 		n.stays.Store(true)
 		return false
 	}
