@@ -41,7 +41,7 @@ func (p *pass) later(ctx context.Context, led *ledger.Ledger, state *ledger.Stat
 		items = p.lend(ctx, state, job, items, rec, &sum)
 		e := &engine.Engine{
 			Kinds:     kinds(),
-			Deps:      func(spec residue.Spec) residue.Deps { return p.laterDeps(job, spec, rec) },
+			Deps:      func(spec residue.Spec) residue.Deps { return p.passDeps(job, spec, rec) },
 			Recorder:  steps,
 			Outcome:   job.Outcome,
 			Budget:    p.budget,

@@ -24,8 +24,10 @@ type pass struct {
 	endpoints *engine.Endpoints // shared by all jobs of the round
 	eager     bool              // also what rests after a try that did not help
 	local     bool              // only what is on this machine
-	byHand    bool              // a person names the unit and means all of it
-	budget    engine.Budget     // for the debts of one job: no job starves the others
+	// credentials is the folder of the sweep's own unit's, "" for none.
+	credentials string
+	byHand      bool          // a person names the unit and means all of it
+	budget      engine.Budget // for the debts of one job: no job starves the others
 
 	// recorder, if there is one, stands between the engine and the ledger.
 	recorder func(*recorder) engine.Recorder

@@ -37,6 +37,7 @@ func runSweep(ctx context.Context, p *program, o *options) (int, error) {
 	defer stop()
 	round := s.newPass(ctx, drain)
 	round.eager, round.local = o.eager || o.boot, o.boot
+	round.credentials = s.env["CREDENTIALS_DIRECTORY"]
 	ok := round.store(ctx, s.storeOf(residue.Job{}))
 	if s.uid == 0 {
 		ok = round.folders(ctx) && ok

@@ -45,12 +45,17 @@ func (s *Stash) Put(source Ref, t Text) (ref string, err error) {
 			return "", fmt.Errorf("stash %q below %q: %w", source, s.Base, err)
 		}
 	}
-	sum := sha256.Sum256([]byte(source.String()))
-	id := hex.EncodeToString(sum[:8])
+	id := StashID(source)
 	if err := s.write(dir, id, t); err != nil {
 		return "", fmt.Errorf("stash %q: %w", source, err)
 	}
 	return Ref{Stashed, id}.String(), nil
+}
+
+// StashID is the name that Put gives to the secret of a reference.
+func StashID(source Ref) string {
+	sum := sha256.Sum256([]byte(source.String()))
+	return hex.EncodeToString(sum[:8])
 }
 
 // write makes the file under another name first: a reader sees all or nothing.
