@@ -12,7 +12,12 @@ import (
 const busy = 90 * time.Second
 
 // Name returns the unit of a job.
-func Name(name string) string { return "batch@" + name + ".service" }
+func Name(name string) string {
+	if name == Tracking {
+		return "tracked@" + name + ".service"
+	}
+	return "batch@" + name + ".service"
+}
 
 // Begin starts a job and waits until it holds everything.
 func (w *World) Begin(m *rig.Machine, name string) {

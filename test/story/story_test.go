@@ -24,7 +24,7 @@ var endings = []struct {
 	{"times_out", "", "timeout", "killed", "TERM"},
 }
 
-// TestStory runs both tests in one world for each suite: the servers are what
+// TestStory runs all tests in one world for each suite: the servers are what
 // takes time.
 func TestStory(t *testing.T) {
 	binds := story.Build(t)
@@ -35,6 +35,7 @@ func TestStory(t *testing.T) {
 			m := rig.Boot(t, suite, binds...)
 			w.Install(m)
 			everyEnding(t, w, m)
+			everythingTracked(t, w, m)
 			everyServerDown(t, w, m)
 		})
 	}
@@ -66,6 +67,27 @@ func everyEnding(t *testing.T, w *story.World, m *rig.Machine) {
 	m.Shell("systemctl stop " + story.Name("bystander"))
 	w.Settle(m, "bystander")
 	wantHeld(t, w, m, "bystander")
+	wantNothingOwed(t, m)
+	wantNoSecrets(t, w, m)
+}
+
+// everythingTracked: a job without a plan, that is not root, tells by itself
+// what it takes, before it is there or after.
+func everythingTracked(t *testing.T, w *story.World, m *rig.Machine) {
+	w.BeginTracking(m)
+	wantHeld(t, w, m, story.Tracking, story.Everything...)
+	w.EndTracking(m)
+	w.Settle(m, story.Tracking)
+	wantHeld(t, w, m, story.Tracking)
+	wantVerdict(t, m, story.Tracking, rig.Entry{"SERVICE_RESULT": "exit-code", "EXIT_CODE": "exited", "EXIT_STATUS": "3"})
+	wantOneRecordEach(t, m, story.Tracking)
+	// The hook of such a job has no right to root's note of it; a sweep has.
+	if status := m.Run("job-cleanup", "status").Stdout; status != "Nothing is owed.\n" {
+		t.Errorf("%s: status says %q", m.Suite, status)
+	}
+	if swept := m.Run("job-cleanup", "sweep"); swept.Code != 0 {
+		t.Errorf("%s: sweep: %v", m.Suite, swept)
+	}
 	wantNothingOwed(t, m)
 	wantNoSecrets(t, w, m)
 }

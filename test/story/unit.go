@@ -2,8 +2,6 @@
 
 package story
 
-import "strings"
-
 // unit is a template: its instance is the name of everything the job makes.
 // TimeoutStartSec= is for the jobs that are to hit it.
 const unit = `[Service]
@@ -20,48 +18,41 @@ Remove=/var/tmp/batch-%i
 [X-Cleanup.Vault]
 Revoke=self
 Token=file:%t/batch-%i/vault-token
-Address=VAULT
+Address=@VAULT@
 
 [X-Cleanup.Consul]
 ReleaseLock=locks/batch-%i
 SessionName=batch-%i
-Address=CONSUL
+Address=@CONSUL@
 Token=file:/etc/batch/consul-token
 
 [X-Cleanup.Consul]
 DestroySession=batch-%i
-Address=CONSUL
+Address=@CONSUL@
 Token=file:/etc/batch/consul-token
 
 [X-Cleanup.S3]
 AbortUploads=s3://artifacts/jobs/%i/
-Endpoint=S3
+Endpoint=@S3@
 PathStyle=yes
-AccessKeyID=ACCESS
+AccessKeyID=@KEY@
 SecretAccessKey=file:/etc/batch/s3-secret
 
 [X-Cleanup.Postgres]
 DropSchema=batch_%i
-DSN=POSTGRES
+DSN=@POSTGRES@
 Password=file:/etc/batch/postgres-password
 
 [X-Cleanup.Redis]
 DeleteKeys=batch:%i:
-Address=REDIS
+Address=@REDIS@
 Password=file:/etc/batch/redis-password
 
 [X-Cleanup.Amqp]
 DeleteQueue=batch-%i
-Address=RABBITMQ
+Address=@RABBITMQ@
 Password=file:/etc/batch/amqp-password
 `
 
 // Unit returns batch@.service for this world.
-func (w *World) Unit() string {
-	return strings.NewReplacer(
-		"=VAULT", "="+w.Vault.Address, "=CONSUL", "="+w.Consul.Address,
-		"=S3", "="+w.S3.Endpoint, "=ACCESS", "="+w.S3.AccessKey,
-		"=POSTGRES", "="+w.Postgres.DSN("postgres"), "=REDIS", "="+w.Redis.Address,
-		"=RABBITMQ", "=amqp://"+w.RabbitMQ.User+"@"+w.RabbitMQ.Address,
-	).Replace(unit)
-}
+func (w *World) Unit() string { return w.fill(unit) }

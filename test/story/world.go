@@ -105,17 +105,24 @@ func Build(t rig.T) []rig.Option {
 // cleanup's secrets into a machine.
 func (w *World) Install(m *rig.Machine) {
 	w.t.Helper()
+	w.configure(m, "/etc/batch", "root")
+	m.Write("/etc/systemd/system/batch@.service", 0o644, w.Unit())
+	m.Shell("mkdir -p -m 1777 " + told + " && systemctl daemon-reload")
+}
+
+// configure writes the job's configuration and the secrets for a user.
+func (w *World) configure(m *rig.Machine, folder, user string) {
+	w.t.Helper()
 	text, err := json.Marshal(w.config())
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	m.Write("/etc/batch/config.json", 0o600, string(text))
+	m.Write(folder+"/config.json", 0o600, string(text))
 	for name, secret := range map[string]string{
 		"consul-token": w.Consul.Token, "s3-secret": w.S3.Secret, "postgres-password": w.Postgres.Password,
 		"redis-password": w.Redis.Password, "amqp-password": w.RabbitMQ.Password,
 	} {
-		m.Write("/etc/batch/"+name, 0o600, secret+"\n")
+		m.Write(folder+"/"+name, 0o600, secret+"\n")
 	}
-	m.Write("/etc/systemd/system/batch@.service", 0o644, w.Unit())
-	m.Shell("mkdir -p -m 700 " + told + " && systemctl daemon-reload")
+	m.Shell("chown -R " + user + " " + folder)
 }

@@ -6,7 +6,8 @@
 //	job CONFIG NAME FOLDER
 //
 // CONFIG is a file of type config.Config. All it makes is named after NAME. FOLDER is
-// where it puts its Vault token, as a job's runtime folder. When it holds all,
+// where it puts its Vault token and the ids of its session and its upload, as a
+// job's runtime folder. When it holds all,
 // it writes NAME.holds in the folder Told; the text of NAME.end there, a
 // number, is then its exit status, and "kill" is its sudden death.
 package main

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -34,13 +35,18 @@ func (j *job) takeToken(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, path := range []string{filepath.Join(j.folder, "vault-token"), filepath.Join(j.Told, j.name+".token")} {
-		if err := os.WriteFile(path, []byte(login.Auth.Token+"\n"), 0o600); err != nil {
-			return err
-		}
+	told := filepath.Join(j.Told, j.name+".token")
+	if err := errors.Join(j.note("vault-token", login.Auth.Token), os.WriteFile(told, []byte(login.Auth.Token+"\n"), 0o600)); err != nil {
+		return err
 	}
 	header := http.Header{"X-Vault-Token": {login.Auth.Token}}
 	return ask(ctx, http.MethodGet, address+"lease/creds/"+j.name, header, nil, nil)
+}
+
+// note puts what one needs to know of the job's things into its folder, as
+// scripts do.
+func (j *job) note(name, text string) error {
+	return os.WriteFile(filepath.Join(j.folder, name), []byte(text+"\n"), 0o600)
 }
 
 // takeLock takes a lock of Consul under a session of its own.
@@ -56,7 +62,7 @@ func (j *job) takeLock(ctx context.Context) error {
 	if err == nil && !taken {
 		err = fmt.Errorf("the lock of %q is held", j.name)
 	}
-	return err
+	return errors.Join(err, j.note("session", session.ID))
 }
 
 // ask does one request of JSON both ways.
@@ -101,7 +107,7 @@ func (j *job) startUpload(ctx context.Context) error {
 	_, err = client.UploadPart(ctx, &s3.UploadPartInput{
 		Bucket: bucket, Key: key, UploadId: upload.UploadId, PartNumber: aws.Int32(1), Body: strings.NewReader(strings.Repeat("x", 1<<20)),
 	})
-	return err
+	return errors.Join(err, j.note("upload", aws.ToString(upload.UploadId)))
 }
 
 // fillSchema makes test data.
