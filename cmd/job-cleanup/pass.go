@@ -53,7 +53,7 @@ func (p *pass) candidates(ctx context.Context, entries iter.Seq2[ledger.Entry, e
 		if stopped(p.drain) {
 			break
 		}
-		if entry.Damaged > 0 {
+		if entry.Damaged > 0 || p.sleeps(entry) {
 			continue
 		}
 		if err == nil {
@@ -92,7 +92,30 @@ func (p *pass) look(ctx context.Context, store *ledger.Store, entry ledger.Entry
 			since = at
 		}
 	}
-	return since, len(debts) > 0 || state.Done(), nil
+	if due = len(debts) > 0 || state.Done(); !due && !p.local {
+		_ = led.Rest(ctx, wakes(state, time.Now())) // else it is read again
+	}
+	return since, due, nil
+}
+
+// sleeps reports whether a ledger's mark says that nothing in it is due. A mark
+// further ahead than any of ours was made by another clock.
+func (p *pass) sleeps(entry ledger.Entry) bool {
+	now := time.Now()
+	return !p.eager && entry.Modified.After(now) && entry.Modified.Before(now.Add(restMost+time.Minute))
+}
+
+// wakes is when a ledger in which nothing is due has to be looked at again.
+func wakes(state *ledger.State, now time.Time) time.Time {
+	wake := now.Add(restMost)
+	for _, d := range state.Owed() {
+		for _, at := range []time.Time{d.Next, d.Until} {
+			if at.After(now) && at.Before(wake) {
+				wake = at
+			}
+		}
+	}
+	return wake
 }
 
 // dueSince is when a debt became due.

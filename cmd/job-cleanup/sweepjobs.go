@@ -200,7 +200,7 @@ func (p *pass) tell(ctx context.Context, store *ledger.Store, unit string, out *
 	due := false
 	for entry, err := range store.Ledgers(ctx, unit) {
 		f.Empty = false
-		if err != nil || entry.Damaged > 0 {
+		if err != nil || entry.Damaged > 0 || p.sleeps(entry) {
 			continue
 		}
 		since, now, err := p.look(ctx, store, entry)

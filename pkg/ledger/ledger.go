@@ -69,10 +69,15 @@ func (l *Ledger) read(f *os.File) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
 	s, err := Replay(f)
 	if err != nil {
 		return nil, err
 	}
+	l.memory.size = info.Size()
 	s.Job.Unit, s.Job.Invocation = l.unit, l.invocation // the name is what the folder's owner vouches for
 	l.memory.learn(s, id)
 	return s, nil

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,9 +27,10 @@ type Folder struct {
 // Entry is one file of a store.
 type Entry struct {
 	Unit       string
-	Invocation string // the ledger's
-	Damaged    int    // the number of a damaged file that was set aside; 0 for a ledger
-	Size       int64  // bytes
+	Invocation string    // the ledger's
+	Damaged    int       // the number of a damaged file that was set aside; 0 for a ledger
+	Size       int64     // bytes
+	Modified   time.Time // last written, or until when it rests; see Rest
 }
 
 // Units goes through the unit folders, in no order. It opens none of them, so
@@ -154,7 +156,7 @@ func entry(dir *os.File, unit, name string) (Entry, error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return e, fmt.Errorf("%q of unit %q is not a regular file: %w", name, unit, ErrUntrusted)
 	}
-	e.Size = st.Size
+	e.Size, e.Modified = st.Size, time.Unix(st.Mtim.Unix())
 	return e, nil
 }
 

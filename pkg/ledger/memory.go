@@ -5,6 +5,7 @@ package ledger
 type memory struct {
 	known   *State   // what we read and wrote, also where the write failed
 	file    identity // the file that present is about
+	size    int64    // of that file before it was last read
 	present presence // what we know to stand in it
 }
 
