@@ -54,6 +54,9 @@ func measure(folder string) error {
 	if err := p.start(); err != nil {
 		return err
 	}
+	if err := p.sweepIdle(); err != nil {
+		return err
+	}
 	if err := p.servers(); err != nil {
 		return err
 	}
