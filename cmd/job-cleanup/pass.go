@@ -5,8 +5,11 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
+	"path/filepath"
 	"slices"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"job-cleanup/pkg/engine"
 	"job-cleanup/pkg/ledger"
@@ -219,7 +222,20 @@ func (p *pass) job(ctx context.Context, store *ledger.Store, entry ledger.Entry)
 func (p *pass) lock(ctx context.Context, store *ledger.Store, unit string) (func(), error) {
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
-	return store.LockUnit(ctx, unit)
+	return p.lockFor(ctx, store, unit)
+}
+
+// lockFor takes a unit's lock, in memory where the ledgers' disk has no room for
+// one or can't be written to: what is recorded there must be removed all the
+// more.
+func (s *site) lockFor(ctx context.Context, store *ledger.Store, unit string) (func(), error) {
+	release, err := store.LockUnit(ctx, unit)
+	for _, bad := range []error{unix.ENOSPC, unix.EDQUOT, unix.EROFS} {
+		if errors.Is(err, bad) && s.runtime != "" {
+			return ledger.Root(filepath.Join(s.runtime, ".locks"), -1).LockUnit(ctx, unit)
+		}
+	}
+	return release, err
 }
 
 // withoutPlace drops what belongs to the unit rather than to one invocation. A

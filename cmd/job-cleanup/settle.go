@@ -17,7 +17,7 @@ func (s *site) settleEarlier(ctx context.Context, sub *subject) {
 		return
 	}
 	store := s.storeOf(sub.job.Job)
-	release, err := store.LockUnit(ctx, sub.job.Unit)
+	release, err := s.lockFor(ctx, store, sub.job.Unit)
 	if err != nil {
 		return // a sweep is at it already
 	}
