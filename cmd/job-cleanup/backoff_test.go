@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -42,6 +43,8 @@ func TestRest(t *testing.T) {
 type server struct {
 	calls atomic.Int64
 	up    bool
+	busy  bool      // it answers that it can't now
+	until time.Time // not zero: it can't revoke what ends by itself then
 }
 
 // onServer is residue on a server.
@@ -58,7 +61,12 @@ func (o onServer) Remove(context.Context, residue.Residue) error { return o.call
 
 func (o onServer) call() error {
 	o.s.calls.Add(1)
-	if !o.s.up {
+	switch {
+	case o.s.busy:
+		return errors.New("answered 503")
+	case !o.s.until.IsZero():
+		return &residue.Error{Class: residue.Until, Until: o.s.until, Err: errors.New("it can't be revoked")}
+	case !o.s.up:
 		return residue.Errorf(residue.Unreachable, residue.NoAnswer, "connection refused")
 	}
 	return nil
@@ -176,6 +184,66 @@ func TestCase33_deadEndpoint(t *testing.T) {
 		sweep()
 		if n := len(owedBelow(t, state)); n != 0 {
 			t.Errorf("the server is back, and %d are owed", n)
+		}
+	})
+}
+
+// TestCase31_doneAtTheThirdTry: a server that is busy twice: owed with a reason
+// each time, done by the third sweep.
+func TestCase31_doneAtTheThirdTry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, state := &server{busy: true}, t.TempDir()
+		p := withServer(t, s)
+		lost(t, state, 1, 3)
+		for n := 1; n <= 3; n++ {
+			s.busy, s.up = n < 3, n == 3
+			if code, err := runSweep(t.Context(), p, &options{stateDir: state}); code != exitDone || err != nil {
+				t.Fatal(code, err)
+			}
+			owed := owedBelow(t, state)
+			if want := map[int]int{1: 3, 2: 3, 3: 0}[n]; len(owed) != want {
+				t.Fatalf("after sweep %d, %d are owed, want %d", n, len(owed), want)
+			}
+			for _, d := range owed {
+				if d.Attempts != n || d.Reason != residue.Other || d.Message == "" {
+					t.Errorf("after sweep %d: %+v", n, d.Progress)
+				}
+			}
+			time.Sleep(10 * time.Minute)
+		}
+	})
+}
+
+// TestCase32_expired: what can't be revoked is closed when its time is over,
+// without a call, and not before.
+func TestCase32_expired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := time.Now().Add(3 * time.Hour)
+		s, state := &server{until: end}, t.TempDir()
+		p := withServer(t, s)
+		lost(t, state, 1, 1)
+		sweep := func(eager bool) {
+			t.Helper()
+			if code, err := runSweep(t.Context(), p, &options{stateDir: state, eager: eager}); code != exitDone || err != nil {
+				t.Fatal(code, err)
+			}
+		}
+		sweep(false)
+		before := s.calls.Load()
+		for range 5 {
+			time.Sleep(30 * time.Minute)
+			sweep(true)
+		}
+		if owed := owedBelow(t, state); len(owed) != 1 || !owed[0].Until.Equal(end) {
+			t.Errorf("owed is %+v", owed)
+		}
+		time.Sleep(time.Hour)
+		sweep(false)
+		if owed := owedBelow(t, state); len(owed) != 0 {
+			t.Errorf("it expired, and is owed: %+v", owed)
+		}
+		if s.calls.Load() != before {
+			t.Errorf("%d calls after the answer that it can't be revoked", s.calls.Load()-before)
 		}
 	})
 }
