@@ -124,6 +124,7 @@ func TestLedgerOnABadDisk(t *testing.T) {
 		"read-only": {"size=1m", func(d *disk) { d.must(unix.Mount("", d.state, "", unix.MS_REMOUNT|unix.MS_RDONLY, "")) }},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			d := newDisk(t, test.options)
 			old := d.tree("old")
 			d.owes("old.service", old)

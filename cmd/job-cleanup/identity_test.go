@@ -56,6 +56,7 @@ func TestSweepsOwnIdentity(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			address, asked := tokensAsked(t)
 			state, own := t.TempDir(), t.TempDir()
 			endpoint := address

@@ -39,15 +39,19 @@ func (s *site) settlePrevious(ctx context.Context, drain <-chan struct{}, sub *s
 		return
 	}
 	store, dynamic := s.storeOf(sub.job.Job), sub.job.User != nil && sub.job.User.Dynamic
+	earlier, tracked := s.hasEarlier(ctx, store, sub), s.uid == 0 && dynamic && s.hasJobLedger(sub)
+	if !earlier && !tracked {
+		return
+	}
 	round := s.newPass(ctx, drain)
-	round.eager, round.local, round.budget = true, !dynamic, left
+	round.eager, round.local, round.budget = !dynamic, !dynamic, left // servers may rest
 	round.current(sub.job.Unit, sub.job.Invocation)
-	if s.hasEarlier(ctx, store, sub) {
+	if earlier {
 		release := s.lockUnit(ctx, sub, left)
 		defer release()
 		round.earlier(ctx, store, sub, func(state *ledger.State) bool { return !state.Job.Armed })
 	}
-	if s.uid == 0 && dynamic && s.hasJobLedger(sub) {
+	if tracked {
 		round.earlierTracked(ctx, sub)
 	}
 }

@@ -110,6 +110,7 @@ func TestSweepIsLedNowhere(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newStage(t)
 			user := residue.Identity{UID: nobody, GID: nobody}
 			s.must(ledger.Jobs(s.state).Give(t.Context(), "w.service", user))
