@@ -17,7 +17,7 @@ func main() {
 	// be inherited by the commands of a plan.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	p := &program{
-		args:    os.Args[1:],
+		args:    commandLine(os.Args),
 		env:     takeEnvironment(),
 		stdin:   os.Stdin,
 		stdout:  os.Stdout,

@@ -17,16 +17,36 @@ type names struct {
 	problems []Problem         // directories that could not be read
 }
 
-// names reads the directories. The first that has a name decides about it.
-func (s Search) names() names {
-	n := names{files: map[string]string{}, aliases: map[string]string{}}
+// listed is a directory of a search path with what it holds.
+type listed struct {
+	dir     string
+	entries []fs.DirEntry
+}
+
+// list reads the directories of the search path, those that exist.
+func (s Search) list() ([]listed, []Problem) {
+	var all []listed
+	var problems []Problem
 	for _, dir := range s.dirs() {
 		entries, err := os.ReadDir(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			n.problems = append(n.problems, unread(dir, err))
+			problems = append(problems, unread(dir, err))
 		}
-		for _, e := range entries {
-			n.add(s, dir, e)
+		all = append(all, listed{dir, entries})
+	}
+	return all, problems
+}
+
+// names reads the directories.
+func (s Search) names() names { return s.namesIn(s.list()) }
+
+// namesIn takes the names out of the directories. The first that has a name
+// decides about it.
+func (s Search) namesIn(all []listed, problems []Problem) names {
+	n := names{files: map[string]string{}, aliases: map[string]string{}, problems: problems}
+	for _, l := range all {
+		for _, e := range l.entries {
+			n.add(s, l.dir, e)
 		}
 	}
 	return n

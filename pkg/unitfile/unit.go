@@ -34,7 +34,12 @@ func Load(name string, s Search) (*Unit, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := s.names()
+	return s.load(parsed, s.names())
+}
+
+// load reads a unit where the names of the directories are known.
+func (s Search) load(parsed Name, known names) (*Unit, error) {
+	name := parsed.String()
 	fragment := known.fragment(parsed)
 	if fragment == "" {
 		if len(known.problems) > 0 {

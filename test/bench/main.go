@@ -57,6 +57,9 @@ func measure(folder string) error {
 	if err := p.sweepIdle(); err != nil {
 		return err
 	}
+	if err := p.generator(); err != nil {
+		return err
+	}
 	if err := p.servers(); err != nil {
 		return err
 	}
