@@ -96,11 +96,15 @@ func dashed(key string) string {
 func runTrack(ctx context.Context, p *program, o *options) (int, error) {
 	args := o.args
 	o.args = nil
+	within := p.insideExec(o)
 	s, sub, err := p.about(ctx, o, true)
 	if err != nil {
 		return 0, err
 	}
 	defer s.close()
+	if err := s.adoptExec(ctx, sub, within); err != nil {
+		return 0, err
+	}
 	if sub.identity.Invocation == "" {
 		return 0, usagef("call it from the job's own script, or say --unit and --invocation", "no job to track for: no INVOCATION_ID, no CI job id")
 	}
