@@ -78,6 +78,9 @@ func runCheck(ctx context.Context, p *program, o *options, all bool) (int, error
 			found = append(found, bare(sub.unit))
 		}
 	}
+	if len(o.args) == 0 && planned > 0 {
+		found = append(found, s.unswept(ctx)...)
+	}
 	if o.json {
 		err = p.printFindingsJSON(found)
 	} else {

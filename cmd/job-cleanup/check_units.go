@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"job-cleanup/pkg/manager"
 	"job-cleanup/pkg/unitfile"
 )
 
@@ -99,6 +101,32 @@ func (s *site) asSubject(u *unitfile.Unit) *subject {
 	}
 	sub.job.Unit = sub.identity.Unit
 	return sub
+}
+
+// sweeper is the timer that has a machine, or a user, swept.
+const sweeper = "job-cleanup-sweep.timer"
+
+// unswept is the fault of the whole machine: what a hook had to leave is
+// written down, and nobody comes for it. Without a manager nobody can tell.
+func (s *site) unswept(ctx context.Context) []finding {
+	conn, err := s.dial(ctx, s.opts.user)
+	if err != nil {
+		return nil
+	}
+	defer conn.Close()
+	listed, err := conn.List(ctx, sweeper)
+	if err != nil || slices.ContainsFunc(listed, func(l manager.Listed) bool { return l.ActiveState == "active" }) {
+		return nil
+	}
+	scope := ""
+	if s.opts.user {
+		scope = "--user "
+	}
+	return []finding{{sweeper, unitfile.Finding{
+		Check: "no-sweep", Severity: unitfile.Warn, File: sweeper,
+		Text: "it is not active: what a hook could not remove stays owed until the unit's next run",
+		Fix:  "systemctl " + scope + "enable --now " + sweeper,
+	}}}
 }
 
 // loaded are the services that the manager has loaded from files.

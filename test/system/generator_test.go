@@ -104,8 +104,13 @@ func TestCheckAll(t *testing.T) {
 		loaded("good.service", oneshot("ExecStart=/bin/true", steps))
 		r := m.Run("job-cleanup", "check", "--all")
 		if r.Code != 0 || !strings.Contains(r.Stdout, "/naked.service: note: no cleanup at all [no-cleanup]") ||
-			strings.Contains(r.Stdout, "good.service") || !strings.Contains(r.Stdout, "1 plan checked: 0 errors") {
+			!strings.Contains(r.Stdout, "[no-sweep]") || strings.Contains(r.Stdout, "good.service") || !strings.Contains(r.Stdout, "1 plan checked: 0 errors") {
 			t.Errorf("check --all: %v", r)
+		}
+		m.Write("/etc/systemd/system/job-cleanup-sweep.timer", 0o644, "[Timer]\nOnCalendar=yearly\nUnit=naked.service\n")
+		m.Shell("systemctl daemon-reload && systemctl start job-cleanup-sweep.timer")
+		if r := m.Run("job-cleanup", "check"); r.Code != 0 || r.Stdout != "1 plan checked: 0 errors, 0 warnings\n" {
+			t.Errorf("check: %v", r)
 		}
 		loaded("wrong.service", oneshot("RemainAfterExit=yes\nExecStart=/bin/true", steps))
 		if r := m.Run("job-cleanup", "check"); r.Code != 1 || !strings.Contains(r.Stdout, "[remain-after-exit]") || strings.Contains(r.Stdout, "naked") {
