@@ -127,7 +127,10 @@ func (s *site) refuses(sub *subject, spec residue.Spec, rec *recorder) bool {
 	if spec.FromEnv && s.uid == 0 && !sub.rootsOwn() {
 		deps.Secret = func(string) (secret.Text, error) { return secret.New("-"), nil }
 	}
-	_, err := kind.Open(spec, deps)
+	cleaner, err := kind.Open(spec, deps)
+	if err == nil {
+		residue.Close(cleaner)
+	}
 	e := residue.AsError(err)
 	return e != nil && e.Class == residue.Refused
 }
@@ -151,6 +154,7 @@ func (s *site) prepare(ctx context.Context, sub *subject, spec residue.Spec, rec
 	if err != nil {
 		return nil // run will say so, when it counts
 	}
+	defer residue.Close(cleaner)
 	preparer, ok := cleaner.(residue.Preparer)
 	if !ok {
 		return nil

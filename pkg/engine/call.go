@@ -119,6 +119,14 @@ func guarded(ctx context.Context, do func(context.Context) error) (err error) {
 	return do(ctx)
 }
 
+// shut closes a cleaner. It is done with, so a panic has nobody to be told to.
+func shut(c residue.Cleaner) {
+	_ = guarded(context.Background(), func(context.Context) error {
+		residue.Close(c)
+		return nil
+	})
+}
+
 // translate names our own reason where a kind only saw its context end.
 func (c caller) translate(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {

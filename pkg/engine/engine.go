@@ -137,8 +137,11 @@ func (e *Engine) sideBySide(wave []task, do func(task)) {
 	all.Wait()
 }
 
-// clean takes one task through find, record, remove, record.
+// clean takes one task through find, record, remove, record. What its cleaner
+// holds is let go before the next wave: a connection keeps a database from
+// being dropped.
 func (e *Engine) clean(ctx context.Context, drain <-chan struct{}, t task) {
+	defer shut(t.cleaner)
 	if t.Spec.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, t.Spec.Timeout, errStep)

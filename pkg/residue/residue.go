@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"time"
 )
 
@@ -89,6 +90,9 @@ func digest(parts ...any) string {
 // Both methods may be called again at any time, also after a success, and
 // from several goroutines for different residues. They return soon after the
 // context ends. Errors are *Error, or are treated as retryable.
+//
+// A cleaner that keeps a connection from one call to the next is an io.Closer
+// too; see Close.
 type Cleaner interface {
 	// Find reads only. No residue and no error is a proof that nothing is
 	// there; whatever keeps it from being sure is an error. Partial results
@@ -99,6 +103,17 @@ type Cleaner interface {
 	// process. Nil means removed; that it was gone already is an *Error of
 	// class Gone.
 	Remove(context.Context, Residue) error
+}
+
+// Close ends what a cleaner keeps between its calls, if it is an io.Closer.
+// Whoever opened a cleaner closes it after the last call. A call that was given
+// up may still be under way, or come later: it neither keeps Close waiting nor
+// leaves anything open when it is over. What Close answers does not count,
+// since nothing is owed by then.
+func Close(c Cleaner) {
+	if closer, ok := c.(io.Closer); ok {
+		_ = closer.Close()
+	}
 }
 
 // Endpointer is a Cleaner that talks to a server. Cleaners with the same

@@ -126,6 +126,7 @@ func wrongCredentials(tr *trial) {
 	if err != nil {
 		return // refused before anything was sent: that is fine
 	}
+	defer residue.Close(c)
 	if _, ok, err := tr.find(context.Background(), c); err == nil && !ok {
 		tr.fail("find with wrong credentials says that nothing is there")
 	}

@@ -93,6 +93,7 @@ func (tr *trial) open(spec residue.Spec, deps residue.Deps) residue.Cleaner {
 		tr.see(err)
 		tr.tb.Fatalf("open %q: %v", tr.ref, err)
 	}
+	tr.tb.Cleanup(func() { residue.Close(c) })
 	return c
 }
 
