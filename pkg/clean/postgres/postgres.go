@@ -10,6 +10,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"io"
 	"maps"
 
 	"job-cleanup/pkg/residue"
@@ -78,13 +79,14 @@ type target interface {
 type cleaner struct {
 	spec   residue.Spec
 	target target
-	server server
+	server *line
 	many   bool // several things can have the name
 }
 
 var (
 	_ residue.Endpointer = (*cleaner)(nil)
 	_ residue.Prover     = (*cleaner)(nil)
+	_ io.Closer          = (*cleaner)(nil)
 )
 
 func open(spec residue.Spec, deps residue.Deps) (residue.Cleaner, error) {
@@ -99,7 +101,7 @@ func open(spec residue.Spec, deps residue.Deps) (residue.Cleaner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cleaner{spec: spec, target: t, server: srv, many: spec.Selector == "TerminateBackends"}, nil
+	return &cleaner{spec: spec, target: t, server: &line{server: srv}, many: spec.Selector == "TerminateBackends"}, nil
 }
 
 // newTarget checks the name that is selected.
@@ -127,6 +129,9 @@ func newTarget(spec residue.Spec, deps residue.Deps) (target, error) {
 // Endpoint is the server's address.
 func (c *cleaner) Endpoint() string { return "postgres://" + c.server.address() }
 
+// Close disconnects.
+func (c *cleaner) Close() error { return c.server.close() }
+
 // Find looks the name up. Nothing is locked against writers.
 func (c *cleaner) Find(ctx context.Context) ([]residue.Residue, error) {
 	var recorded map[string]string
@@ -150,7 +155,7 @@ func (c *cleaner) Find(ctx context.Context) ([]residue.Residue, error) {
 }
 
 func (c *cleaner) look(ctx context.Context) (proofs []map[string]string, err error) {
-	err = c.server.session(ctx, func(s *session) error {
+	err = c.server.use(ctx, func(s *session) error {
 		var err error
 		proofs, err = c.target.look(ctx, s)
 		return err
@@ -170,7 +175,7 @@ func (c *cleaner) Prove(ctx context.Context) (residue.Residue, error) {
 
 // Remove removes the thing if it is still the one that was found.
 func (c *cleaner) Remove(ctx context.Context, r residue.Residue) error {
-	err := c.server.session(ctx, func(s *session) error { return c.target.remove(ctx, s, r.Proof) })
+	err := c.server.use(ctx, func(s *session) error { return c.target.remove(ctx, s, r.Proof) })
 	if c.wentAlong(r.Proof, err) {
 		return residue.ErrGone
 	}

@@ -51,6 +51,7 @@ func opened(t *testing.T, c *cluster, selector, value string, pairs ...string) r
 	if err != nil {
 		t.Fatalf("open %s=%q: %v", selector, value, err)
 	}
+	t.Cleanup(func() { residue.Close(cl) })
 	return cl
 }
 

@@ -98,6 +98,7 @@ func TestDatabaseGone(t *testing.T) {
 	if err != nil || len(found) != 1 {
 		t.Fatalf("found %+v, %v", found, err)
 	}
+	residue.Close(cl) // as after every rank: nobody may be connected now
 	want(t, "the database we are told to connect to", clean(t, opened(t, c, "DropDatabase", "passing", "Database", "passing")), "removed")
 	want(t, "recorded in it", cl.Remove(context.Background(), found[0]), "gone absent")
 	_, err = cl.Find(context.Background())

@@ -158,19 +158,30 @@ func (s server) address() string {
 // database.
 var errNoDatabase = errors.New("there is no such database")
 
-// session connects, runs do and disconnects. Its errors are *residue.Error.
-func (s server) session(ctx context.Context, do func(*session) error) error {
-	hide := secret.New(s.config.Password)
+// connect logs in. Its errors are *residue.Error.
+func (s server) connect(ctx context.Context) (*session, error) {
 	conn, err := pgconn.ConnectConfig(ctx, s.config)
 	if codeOf(err) == codeNoDatabase {
-		return residue.Errorf(residue.Retry, residue.Other, "%q: %w", s.config.Database, errNoDatabase)
+		return nil, residue.Errorf(residue.Retry, residue.Other, "%q: %w", s.config.Database, errNoDatabase)
 	}
 	if err != nil {
-		return failed(err, hide)
+		return nil, s.failed(err)
 	}
-	defer disconnect(conn)
-	return failed(do(&session{server: s, conn: conn}), hide)
+	return &session{server: s, conn: conn}, nil
 }
+
+// session connects, runs do and disconnects. Its errors are *residue.Error.
+func (s server) session(ctx context.Context, do func(*session) error) error {
+	own, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer disconnect(own.conn)
+	return s.failed(do(own))
+}
+
+// failed is failed with nothing of the password in it.
+func (s server) failed(err error) error { return failed(err, secret.New(s.config.Password)) }
 
 // disconnect says goodbye, briefly: a server that hangs must not hang us.
 func disconnect(conn *pgconn.PgConn) {

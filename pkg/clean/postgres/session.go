@@ -11,7 +11,8 @@ import (
 // session is one connection, used by one goroutine.
 type session struct {
 	server
-	conn *pgconn.PgConn
+	conn  *pgconn.PgConn
+	begun bool // a transaction of this use has begun
 }
 
 // at runs do on a session with another database, or on this one.
@@ -52,6 +53,7 @@ func (s *session) transaction(ctx context.Context, begin string, do func() error
 	if _, err := s.conn.Exec(ctx, begin+s.limits("LOCAL")).ReadAll(); err != nil {
 		return err
 	}
+	s.begun = true
 	if err := do(); err != nil {
 		if !s.conn.IsClosed() {
 			_, _ = s.conn.Exec(ctx, "ROLLBACK").ReadAll()
