@@ -163,6 +163,7 @@ func (s *site) tracked(ctx context.Context, sub *subject, args []string, rec *re
 	if err != nil {
 		return spec, untracked(args, err)
 	}
+	defer residue.Close(cleaner)
 	if prover, ok := cleaner.(residue.Prover); ok {
 		proven, err := prover.Prove(ctx)
 		if err != nil {
