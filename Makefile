@@ -30,6 +30,8 @@ install: build
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system units/*.service units/*.timer
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/systemd/user units/user/*
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/job-cleanup/examples units/examples/*.service
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system-generators
+	ln -sf ../../../bin/job-cleanup $(DESTDIR)$(PREFIX)/lib/systemd/system-generators/job-cleanup-generator
 	install -D -m 0644 packaging/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/job-cleanup.conf
 
 test: setup lint gotest
