@@ -44,6 +44,7 @@ type options struct {
 	runtimeDir       string
 	logFile          string
 	timeout          string
+	result           string // how the job ended, where no manager tells
 	strict           bool
 	skip, only       []string
 	json             bool

@@ -99,4 +99,3 @@ func execOutcome(status unix.WaitStatus) outcome.Outcome {
 // ignoredAtStart are the signals that whoever started us wants ignored, as
 // nohup(1) does. It is asked before main has them delivered.
 var ignoredAtStart = ignored(syscall.SIGHUP, syscall.SIGINT)
-

@@ -27,6 +27,7 @@ func runVerb() *verb {
 			whichJob(fs, o)
 			whichSteps(fs, o)
 			fs.StringVar(&o.timeout, "timeout", "", "take at most this `SPAN` instead of TimeoutSec=")
+			fs.StringVar(&o.result, "result", "", "how the job ended, in a `WORD`: success, failure, cancelled, …")
 			fs.BoolVar(&o.strict, "strict", false, "exit 1 when something is owed or refused")
 			fs.BoolVar(&o.force, "force", false, "also while the unit is active")
 			fs.BoolVar(&o.json, "json", false, "print records as JSON lines")

@@ -52,7 +52,11 @@ func (s *site) subject(ctx context.Context, own bool) (*subject, error) {
 	if err != nil {
 		return nil, wrongUnit(err)
 	}
-	sub := &subject{identity: id, outcome: outcome.FromEnv(s.env.lookup)}
+	how, err := s.endingTold(id)
+	if err != nil {
+		return nil, err
+	}
+	sub := &subject{identity: id, outcome: how}
 	_, told := s.env["SERVICE_RESULT"]
 	here := outcome.ParseCgroup(string(cgroup)).Unit
 	sub.inside = id.Unit != "" && here == id.Unit

@@ -101,4 +101,7 @@ var whenWords = []word{
 	{"resources", "the manager could not set it up"},
 	{"exec-condition", "ExecCondition= said no"},
 	{"start-limit-hit", "it was started too often"},
+	{"cancelled", "somebody cancelled the CI job"},
+	{"aborted", "somebody aborted the CI job, in Jenkins' word"},
+	{"unstable", "the CI job's tests failed, in Jenkins' word"},
 }
