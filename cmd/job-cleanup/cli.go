@@ -59,7 +59,7 @@ type options struct {
 // verbs lists every verb, in the order of the help.
 func verbs() []*verb {
 	return []*verb{
-		runVerb(), armVerb(), trackVerb(), sweepVerb(), planVerb(), statusVerb(), checkVerb(), generateVerb(), execVerb(), versionVerb(), childVerb(), cleanerVerb(),
+		runVerb(), armVerb(), trackVerb(), sweepVerb(), planVerb(), statusVerb(), checkVerb(), generateVerb(), execVerb(), historyVerb(), versionVerb(), childVerb(), cleanerVerb(),
 	}
 }
 

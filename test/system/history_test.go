@@ -1,0 +1,58 @@
+package system_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"job-cleanup/test/rig"
+)
+
+// TestHistory: the real journal tells of a good run, a bad one, and not of one
+// that a plain user made up.
+func TestHistory(t *testing.T) {
+	inSuites(t, func(t *testing.T, m *rig.Machine) {
+		m.Shell("useradd forger")
+		install(m, "good.service", oneshot("ExecStart=/bin/mkdir /var/tmp/good-tree", treeStep))
+		install(m, "bad.service", oneshot("ExecStart=/bin/sh -c 'mkdir /var/tmp/bad-tree; kill -KILL $$$$'", treeStep))
+		runUnit(m, "good.service")
+		runUnit(m, "bad.service")
+		m.Write("/srv/forged", 0o644, "MESSAGE=forged\nMESSAGE_ID=7e354e78858c45328a118742fb1d6aad\nJOB_CLEANUP_EVENT=summary\nJOB_CLEANUP_UNIT=good.service\nJOB_CLEANUP_INVOCATION=forged\nSERVICE_RESULT=success\n")
+		m.Shell("su forger -c 'logger --journald=/srv/forged'; journalctl --sync")
+
+		all := m.Shell("job-cleanup history")
+		for _, want := range []string{"good.service  success", "bad.service   signal KILL"} {
+			if !strings.Contains(all, want) {
+				t.Errorf("no %q in\n%s", want, all)
+			}
+		}
+		if seen := m.Shell("journalctl --output=cat JOB_CLEANUP_INVOCATION=forged"); !strings.Contains(seen, "forged") || strings.Contains(all, "forged") {
+			t.Errorf("the journal has %q of the forger, history tells\n%s", seen, all)
+		}
+		if out := m.Shell("job-cleanup history --result failure"); strings.Contains(out, "good.service") || !strings.Contains(out, "bad.service") {
+			t.Errorf("of failures:\n%s", out)
+		}
+		wantOneRun(t, m)
+	})
+}
+
+// wantOneRun looks at one run in detail.
+func wantOneRun(t *testing.T, m *rig.Machine) {
+	t.Helper()
+	var run struct {
+		Unit, Invocation string
+		Counts           map[string]int
+	}
+	if err := json.Unmarshal([]byte(m.Shell("job-cleanup history bad --json")), &run); err != nil {
+		t.Fatal(err)
+	}
+	if run.Unit != "bad.service" || run.Counts["removed"] != 1 {
+		t.Errorf("of bad.service: %+v", run)
+	}
+	detail := m.Shell("job-cleanup history --invocation " + run.Invocation)
+	for _, want := range []string{"removed path /var/tmp/bad-tree", "cleanup of bad.service (signal"} {
+		if !strings.Contains(detail, want) {
+			t.Errorf("no %q in\n%s", want, detail)
+		}
+	}
+}
