@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"strings"
@@ -105,3 +106,11 @@ func authorities(path string) (*x509.CertPool, error) {
 
 // Endpoint is the agent's address.
 func (s *site) Endpoint() string { return s.address.String() }
+
+var _ io.Closer = (*site)(nil)
+
+// Close ends the connection that is kept between calls.
+func (s *site) Close() error {
+	s.wire.to.CloseIdleConnections()
+	return nil
+}

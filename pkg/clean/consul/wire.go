@@ -17,6 +17,7 @@ import (
 
 const (
 	callLimit = 10 * time.Second // one request, when the caller sets no limit
+	idleLimit = 30 * time.Second // a connection between two calls
 	maxAnswer = 64 << 20         // bytes of an answer that are read: a list comes with its values
 )
 
@@ -32,7 +33,7 @@ func (s *site) connect(trust *x509.CertPool) error {
 	s.wire = wire{
 		to: &http.Transport{
 			DialContext: dial, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trust},
-			TLSHandshakeTimeout: callLimit, IdleConnTimeout: time.Second, // one of many cleaners for the same agent
+			TLSHandshakeTimeout: callLimit, IdleConnTimeout: idleLimit,
 		},
 		token: s.token.Reveal(),
 		query: map[string]string{

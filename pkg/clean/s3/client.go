@@ -42,12 +42,13 @@ func (c *cleaner) connect(deps residue.Deps) error {
 	if err != nil {
 		return err
 	}
+	c.web = httpClient(roots)
 	c.client = s3.New(s3.Options{
 		BaseEndpoint:               &c.endpoint,
 		Region:                     region,
 		UsePathStyle:               c.spec.Option("PathStyle") == "yes",
 		Credentials:                keys,
-		HTTPClient:                 httpClient(roots),
+		HTTPClient:                 c.web,
 		Retryer:                    aws.NopRetryer{}, // what fails is owed, and tried again from the ledger
 		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired,
 		ResponseChecksumValidation: aws.ResponseChecksumValidationWhenRequired,
@@ -132,13 +133,13 @@ func httpClient(roots *x509.CertPool) *http.Client {
 }
 
 // bounded cuts answers off that are longer than any honest one.
-type bounded struct{ http.RoundTripper }
+type bounded struct{ *http.Transport }
 
 var errLong = errors.New("the answer is too long")
 
 // RoundTrip sends a request.
 func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := b.RoundTripper.RoundTrip(req)
+	resp, err := b.Transport.RoundTrip(req)
 	if err == nil {
 		resp.Body = &limited{ReadCloser: resp.Body, left: maxAnswer}
 	}

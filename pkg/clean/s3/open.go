@@ -2,6 +2,8 @@ package s3
 
 import (
 	"context"
+	"io"
+	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
@@ -18,14 +20,24 @@ type cleaner struct {
 	endpoint string
 	amazon   bool // the endpoint is Amazon's own
 	client   *s3.Client
+	web      *http.Client  // beneath the client
 	secrets  []secret.Text // never to be shown, whoever writes them back
 	lacking  error         // why there is nothing to prove ourselves with
 }
 
-var _ residue.Endpointer = (*cleaner)(nil)
+var (
+	_ residue.Endpointer = (*cleaner)(nil)
+	_ io.Closer          = (*cleaner)(nil)
+)
 
 // Endpoint is the store's URL.
 func (c *cleaner) Endpoint() string { return c.endpoint }
+
+// Close ends the connections that are kept between calls.
+func (c *cleaner) Close() error {
+	c.web.CloseIdleConnections()
+	return nil
+}
 
 func open(spec residue.Spec, deps residue.Deps) (residue.Cleaner, error) {
 	c := &cleaner{spec: spec, job: deps.Job}

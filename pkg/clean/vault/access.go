@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -100,6 +101,14 @@ func authorities(path string) (*x509.CertPool, error) {
 
 // Endpoint is the server's address.
 func (a *access) Endpoint() string { return a.address.String() }
+
+var _ io.Closer = (*access)(nil)
+
+// Close ends the connection that is kept between calls.
+func (a *access) Close() error {
+	a.client.CloseIdleConnections()
+	return nil
+}
 
 // token is the door that Token= opens.
 func (a *access) token() (*door, error) {

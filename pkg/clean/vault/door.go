@@ -18,6 +18,7 @@ import (
 
 const (
 	callLimit = 10 * time.Second // one request, when the caller sets no limit
+	idleLimit = 30 * time.Second // a connection between two calls
 	maxAnswer = 1 << 20          // bytes of an answer that are read
 )
 
@@ -63,7 +64,7 @@ func newHTTP(address *url.URL, trust *tls.Config) *http.Client {
 	return &http.Client{
 		Transport: bounded{&http.Transport{
 			DialContext: dial, TLSClientConfig: trust, TLSHandshakeTimeout: callLimit, ForceAttemptHTTP2: true,
-			IdleConnTimeout: time.Second, // one of many cleaners for the same server
+			IdleConnTimeout: idleLimit,
 		}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -71,11 +72,11 @@ func newHTTP(address *url.URL, trust *tls.Config) *http.Client {
 
 // bounded cuts answers off: the library reads an error to its end, however
 // long a hostile server makes it.
-type bounded struct{ http.RoundTripper }
+type bounded struct{ *http.Transport }
 
 // RoundTrip satisfies http.RoundTripper.
 func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := b.RoundTripper.RoundTrip(request)
+	response, err := b.Transport.RoundTrip(request)
 	if err != nil {
 		return nil, err
 	}
