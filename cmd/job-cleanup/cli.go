@@ -43,6 +43,7 @@ type options struct {
 	stateDir         string
 	runtimeDir       string
 	logFile          string
+	metricsFile      string
 	timeout          string
 	result           string // how the job ended, where no manager tells
 	strict           bool

@@ -32,6 +32,7 @@ func runVerb() *verb {
 			fs.BoolVar(&o.force, "force", false, "also while the unit is active")
 			fs.BoolVar(&o.json, "json", false, "print records as JSON lines")
 			whichFolders(fs, o)
+			fs.StringVar(&o.metricsFile, "metrics-file", "", "keep `FILE` for node_exporter's textfile collector")
 		},
 		run: runRun,
 	}
@@ -60,6 +61,7 @@ func runRun(ctx context.Context, p *program, o *options) (int, error) {
 		}
 		sub.elsewhere = s.sweepUnit(ctx, sub)
 	}
+	defer s.metrics(ctx, sub, time.Now())
 	code, err := s.cleanup(ctx, sub)
 	if o.strict && code == exitDone && len(sub.elsewhere) > 0 {
 		code = exitOwed

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -22,6 +23,7 @@ func sweepVerb() *verb {
 			fs.BoolVar(&o.eager, "all", false, "also what rests after a try in vain")
 			fs.BoolVar(&o.json, "json", false, "print records as JSON lines")
 			whichFolders(fs, o)
+			fs.StringVar(&o.metricsFile, "metrics-file", "", "keep `FILE` for node_exporter's textfile collector")
 		},
 		run: runSweep,
 	}
@@ -33,6 +35,7 @@ func runSweep(ctx context.Context, p *program, o *options) (int, error) {
 		return 0, err
 	}
 	defer s.close()
+	defer s.metrics(ctx, nil, time.Now())
 	ctx, drain, stop := s.stoppable(ctx)
 	defer stop()
 	round := s.newPass(ctx, drain)
