@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"job-cleanup/pkg/engine"
 )
 
 // orphanGrace is how long processes that the command left behind may take to
@@ -195,7 +193,7 @@ func (v *supervisor) clean(job *execJob) {
 		}
 	}, false)
 	if status.Signaled() || status.ExitStatus() != 0 {
-		v.warn("the cleanup was cut off (%s); what is not done stays owed, %v at most", describeEnd(status), engine.Grace)
+		v.warn("the cleanup was cut off (%s); what is not done stays owed", describeEnd(status))
 		v.hint("job-cleanup sweep takes it later")
 	}
 }
