@@ -12,14 +12,9 @@ import (
 	"job-cleanup/pkg/outcome"
 )
 
-// Exit codes of exec that are its own, as env(1), timeout(1) and the shells
-// have them. Any other one is the command's.
-const (
-	execFailed      = 125 // exec itself could not begin
-	execCannot      = 126 // the command is there and can't be executed
-	execNotFound    = 127
-	execSignalBased = 128 // plus the signal, where we can't die by it
-)
+// execSignalBased plus a signal is exec's exit code where it can't die by that
+// signal itself.
+const execSignalBased = 128
 
 func execVerb() *verb {
 	return &verb{
@@ -29,8 +24,7 @@ func execVerb() *verb {
 		long: "Runs COMMAND as a job of its own and cleans up when it is over, where nothing else guarantees a hook: " +
 			"a container, a crontab, a script. What is to go is said by --plan, --step or --unit, and by track from inside. " +
 			"Signals are passed on to COMMAND; processes that it leaves behind are ended before the cleanup. " +
-			"Ends exactly as COMMAND did: with its exit status, or by the same signal, whatever the cleanup met. " +
-			"127: there is no such command; 126: it can't be executed; 125: exec could not begin.",
+			"Ends exactly as COMMAND did: with its exit status, or by the same signal, whatever the cleanup met.",
 		max: maxArguments,
 		options: func(fs *pflag.FlagSet, o *options) {
 			fs.SetInterspersed(false) // the first word that is no option begins the command

@@ -29,7 +29,7 @@ func (p *program) help(about []string) int {
 	text.WriteString("  ExecStopPost=-/usr/bin/job-cleanup run\n")
 	text.WriteString("\nExit status:\n")
 	for _, row := range exitTable {
-		text.WriteString(hang(fmt.Sprintf("  %d  ", row.code), row.text))
+		text.WriteString(hang(fmt.Sprintf("  %-3d  ", row.code), row.text))
 	}
 	fmt.Fprint(p.stdout, text.String())
 	return exitDone
