@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -34,10 +36,14 @@ func newExec(t *testing.T, args ...string) *execRun {
 	r.cmd.Args[0] = "job-cleanup"
 	r.cmd.Dir = r.dir
 	r.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.dir}
+	noNohup()
 	r.cmd.WaitDelay = time.Second // an orphan that was missed holds the streams
 	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
 	return r
 }
+
+// noNohup undoes a nohup that the tests run under, which exec keeps on purpose.
+var noNohup = sync.OnceFunc(func() { signal.Notify(make(chan os.Signal, 1), unix.SIGHUP) })
 
 func (r *execRun) start() {
 	r.t.Helper()
