@@ -80,7 +80,7 @@ func (l *Ledger) write(dir *os.File, records []Record, create bool) error {
 	l.memory.note(records)
 	size, err := l.add(f, all)
 	if err == nil && made {
-		err = dir.Sync()
+		err = l.store.syncFolders(dir)
 	}
 	if err != nil {
 		if made {

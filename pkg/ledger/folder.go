@@ -28,22 +28,24 @@ func (s *Store) top(create bool) (*os.File, error) {
 		return base, nil
 	}
 	defer base.Close()
-	return openFolder(base, s.part, create, s.partMode, -1)
+	return openFolder(base, s.part, create, s.partMode, -1, true)
 }
 
-// folder opens the folder of one unit.
+// folder opens the folder of one unit. One that it makes is synced with the
+// first ledger in it.
 func (s *Store) folder(unit string, create bool) (*os.File, error) {
 	top, err := s.top(create)
 	if err != nil {
 		return nil, err
 	}
 	defer top.Close()
-	return openFolder(top, unit, create, s.unitMode, s.group)
+	return openFolder(top, unit, create, s.unitMode, s.group, false)
 }
 
-// openFolder opens a folder by its name in another one, and makes it durably
-// when that is wanted. It follows no link and returns only what is trusted.
-func openFolder(in *os.File, name string, create bool, mode fs.FileMode, group int) (*os.File, error) {
+// openFolder opens a folder by its name in another one, and makes it, durably
+// or not, when that is wanted. It follows no link and returns only what is
+// trusted.
+func openFolder(in *os.File, name string, create bool, mode fs.FileMode, group int, durable bool) (*os.File, error) {
 	made := false
 	if create {
 		err := unix.Mkdirat(int(in.Fd()), name, uint32(mode.Perm()))
@@ -63,7 +65,7 @@ func openFolder(in *os.File, name string, create bool, mode fs.FileMode, group i
 	if err == nil && create {
 		err = own(f, mode, group)
 	}
-	if err == nil && made {
+	if err == nil && made && durable {
 		err = in.Sync()
 	}
 	if err != nil {
@@ -71,6 +73,23 @@ func openFolder(in *os.File, name string, create bool, mode fs.FileMode, group i
 		return nil, err
 	}
 	return f, nil
+}
+
+// syncFolders makes a new ledger's name durable: in its folder, and that
+// folder's own. Behind the sync of the file itself both cost next to nothing.
+func (s *Store) syncFolders(dir *os.File) error {
+	if err := dir.Sync(); err != nil {
+		return err
+	}
+	top, err := s.top(false)
+	if err != nil {
+		return err
+	}
+	defer top.Close()
+	if err := top.Sync(); err != nil && !errors.Is(err, unix.EBADF) { // opened for its path only: not ours, and made by root
+		return err
+	}
+	return nil
 }
 
 func checkFolder(f *os.File) error {

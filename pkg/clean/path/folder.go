@@ -224,7 +224,11 @@ func (w *walk) entry(n *node, name []byte, kind byte) int64 {
 // unlink removes what is no folder, without opening it. Gone already is as
 // good.
 func (w *walk) unlink(n *node, name []byte) syscall.Errno {
-	errno := unlinkat(n.fd, name, 0)
+	remove := unlinkat
+	if !w.byNode {
+		remove = unlinkInMemory
+	}
+	errno := remove(n.fd, name, 0)
 	if errno == unix.EACCES && !n.chmods.Swap(true) && w.k.permitFD(n.fd) {
 		errno = unlinkat(n.fd, name, 0)
 	}
