@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -43,5 +44,25 @@ func TestSecondStopReturnsWithinASecond(t *testing.T) {
 			t.Errorf("summary %+v", sum)
 		}
 		time.Sleep(time.Minute) // the abandoned call ends inside the bubble
+	})
+}
+
+// Servers of one phase are asked side by side: the slowest of them decides the
+// time, not their sum.
+func TestSlowestServerDecides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, behave, items := newWorld(), map[string]fake{}, []Item(nil)
+		for i := 1; i <= 4; i++ {
+			v := fmt.Sprint(i)
+			w.there[v] = true
+			takes := time.Duration(i) * time.Second
+			behave[v] = fake{endpoint: v, remove: func(context.Context) error { time.Sleep(takes); return nil }}
+			items = append(items, item(v, residue.Data))
+		}
+		began := time.Now()
+		sum := engineOf(w, behave).Run(t.Context(), nil, items)
+		if took := time.Since(began); took != 4*time.Second || sum.Count[Removed] != 4 {
+			t.Errorf("took %v for servers that take 1 to 4 s; %v", took, sum.Count)
+		}
 	})
 }
