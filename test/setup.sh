@@ -4,11 +4,12 @@
 set -euo pipefail
 
 # systemd-container, debootstrap: machines with real systemd
+# dbus-daemon: a bus of the tests' own
 # gcc, libc6-dev: the race detector
 # e2fsprogs, procps, util-linux: chattr, mkfs, pkill, nsenter
 # postgresql, redis-server, rabbitmq-server: real servers, which tests start
 # awscli, curl, postgresql-client: the usual shell hook, which make bench measures
-packages=(systemd-container debootstrap gcc libc6-dev e2fsprogs procps util-linux
+packages=(systemd-container debootstrap dbus-daemon gcc libc6-dev e2fsprogs procps util-linux
 	postgresql redis-server rabbitmq-server awscli curl postgresql-client)
 
 missing=()
