@@ -14,9 +14,6 @@ import (
 	"job-cleanup/pkg/secret"
 )
 
-// maxText bounds what of a server's words stands in an error, in bytes.
-const maxText = 300
-
 func refused(format string, args ...any) error {
 	return residue.Errorf(residue.Refused, residue.Other, format, args...)
 }
@@ -45,12 +42,8 @@ func failed(ctx context.Context, err error, hide ...secret.Text) error {
 	if err == nil || errors.Is(err, errNoCondition) || errors.As(err, &own) {
 		return err
 	}
-	text := strings.Join(strings.Fields(secret.Scrub(err.Error(), hide...)), " ")
-	if len(text) > maxText {
-		text = strings.ToValidUTF8(text[:maxText], "") + "…"
-	}
 	class, reason := judge(ctx, err)
-	return &residue.Error{Class: class, Reason: reason, Err: errors.New(text)}
+	return &residue.Error{Class: class, Reason: reason, Err: errors.New(secret.Excerpt(err.Error(), hide...))}
 }
 
 func judge(ctx context.Context, err error) (residue.Class, residue.Reason) {

@@ -5,16 +5,12 @@ import (
 	"errors"
 	"io"
 	"net"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"job-cleanup/pkg/residue"
 	"job-cleanup/pkg/secret"
 )
-
-// maxText bounds what of a server's words stands in an error, in bytes.
-const maxText = 300
 
 // SQLSTATE codes, from appendix A of PostgreSQL's manual.
 const (
@@ -64,11 +60,7 @@ func plain(err error, hide []secret.Text) string {
 	if errors.As(err, &pg) {
 		text = pg.Message + " (SQLSTATE " + pg.Code + ")"
 	}
-	text = strings.Join(strings.Fields(secret.Scrub(text, hide...)), " ")
-	if len(text) > maxText {
-		text = strings.ToValidUTF8(text[:maxText], "") + "…"
-	}
-	return text
+	return secret.Excerpt(text, hide...)
 }
 
 func judge(err error) (residue.Class, residue.Reason) {
