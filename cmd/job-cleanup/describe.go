@@ -96,18 +96,8 @@ func (s *site) userName(sub *subject) (string, bool) {
 	if sub.unit == nil {
 		return "", true // no file, no manager: nobody knows
 	}
-	dynamic, _ := parseYes(sub.unit.Last("Service", "DynamicUser"))
+	dynamic, _ := unitfile.Boolean(sub.unit.Last("Service", "DynamicUser"))
 	return sub.unit.Last("Service", "User"), dynamic
-}
-
-func parseYes(text string) (yes, ok bool) {
-	switch strings.ToLower(text) {
-	case "1", "yes", "y", "true", "t", "on":
-		return true, true
-	case "0", "no", "n", "false", "f", "off":
-		return false, true
-	}
-	return false, false
 }
 
 // bases are the folders of the job's own: those the manager made for the unit,

@@ -70,6 +70,12 @@ func Errorf(class Class, reason Reason, format string, args ...any) *Error {
 // ErrGone is the answer of Remove for what was not there any more.
 var ErrGone = &Error{Class: Gone, Reason: "absent"}
 
+// IsGone reports whether err says that there is nothing any more.
+func IsGone(err error) bool {
+	e := AsError(err)
+	return e != nil && e.Class == Gone
+}
+
 // AsError returns the *Error in err's chain, or err as a retryable one with
 // reason "error". It returns nil for nil.
 func AsError(err error) *Error {

@@ -102,7 +102,7 @@ func (f *Facts) setting(section string, keys ...string) (Entry, bool) {
 // switched returns the assignment of a switch that is on.
 func (f *Facts) switched(key string) (Entry, bool) {
 	e, _ := f.setting("Service", key)
-	on, _ := boolean(e.Value)
+	on, _ := Boolean(e.Value)
 	return e, on
 }
 

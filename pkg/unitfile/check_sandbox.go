@@ -100,7 +100,7 @@ func (f *Facts) tmpStep() (string, bool) {
 func privateTmpPlus(f *Facts) []place {
 	dir, found := f.tmpStep()
 	word := strings.ToLower(f.Unit.Last("Service", "PrivateTmp"))
-	on, _ := boolean(word)
+	on, _ := Boolean(word)
 	if !found || !on && word != "connected" && word != "disconnected" {
 		return nil
 	}

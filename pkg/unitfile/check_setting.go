@@ -107,6 +107,6 @@ func restartLost(f *Facts) []place {
 		return []place{{e, "BindsTo="}}
 	}
 	e, _ := f.setting("Unit", "StopWhenUnneeded")
-	on, _ := boolean(e.Value)
+	on, _ := Boolean(e.Value)
 	return when(on, e, "StopWhenUnneeded=")
 }

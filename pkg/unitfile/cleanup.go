@@ -32,7 +32,7 @@ func Cleanup(sections []Section) []Section {
 // it stays, to be complained about.
 func takeReset(entries []Entry) (rest []Entry, reset bool) {
 	for _, e := range entries {
-		value, ok := boolean(e.Value)
+		value, ok := Boolean(e.Value)
 		if !strings.EqualFold(e.Key, "Reset") || !ok && e.Value != "" {
 			rest = append(rest, e)
 			continue
@@ -42,8 +42,8 @@ func takeReset(entries []Entry) (rest []Entry, reset bool) {
 	return rest, reset
 }
 
-// boolean reads the manager's words for yes and no.
-func boolean(text string) (value, ok bool) {
+// Boolean reads the manager's words for yes and no.
+func Boolean(text string) (value, ok bool) {
 	switch strings.ToLower(text) {
 	case "1", "yes", "y", "true", "t", "on":
 		return true, true

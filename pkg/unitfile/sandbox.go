@@ -58,7 +58,7 @@ func (s *sandbox) root() {
 // that one's, which may stay when the unit ends.
 func (s *sandbox) tmp() {
 	word := strings.ToLower(s.unit.Last("Service", "PrivateTmp"))
-	private, _ := boolean(word)
+	private, _ := Boolean(word)
 	if !private && word != "connected" && word != "disconnected" && !s.dynamic() {
 		return
 	}
@@ -73,7 +73,7 @@ func (s *sandbox) tmp() {
 // home is what ProtectHome= takes out of sight.
 func (s *sandbox) home() {
 	word := strings.ToLower(s.unit.Last("Service", "ProtectHome"))
-	if yes, _ := boolean(word); yes || word == "tmpfs" {
+	if yes, _ := Boolean(word); yes || word == "tmpfs" {
 		for _, path := range []string{"/home", "/root", "/run/user"} {
 			s.hide(path, residue.Masked)
 		}
@@ -165,6 +165,6 @@ func (s *sandbox) private(path string) bool {
 // dynamic reports whether the user is made for the unit, which implies
 // PrivateTmp=.
 func (s *sandbox) dynamic() bool {
-	yes, _ := boolean(s.unit.Last("Service", "DynamicUser"))
+	yes, _ := Boolean(s.unit.Last("Service", "DynamicUser"))
 	return yes
 }

@@ -116,8 +116,8 @@ func strict(u *Unit) bool {
 	case "full":
 		return false
 	default:
-		protected, _ := boolean(word)
-		dynamic, _ := boolean(u.Last("Service", "DynamicUser")) // implies it
+		protected, _ := Boolean(word)
+		dynamic, _ := Boolean(u.Last("Service", "DynamicUser")) // implies it
 		return dynamic && !protected
 	}
 }

@@ -156,12 +156,6 @@ func (f *file) unchanged() (bool, error) {
 	return same, err
 }
 
-// isGone reports whether an error says that nothing is there.
-func isGone(err error) bool {
-	var e *residue.Error
-	return errors.As(err, &e) && e.Class == residue.Gone
-}
-
 // ended is the answer when the context is over.
 func ended(ctx context.Context) error {
 	switch {

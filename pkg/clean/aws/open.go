@@ -115,7 +115,7 @@ func (c *cleaner) Find(ctx context.Context) ([]residue.Residue, error) {
 		proof = c.spec.Tracked.Proof
 	}
 	copies, err := c.copies(ctx, proof)
-	if isGone(err) {
+	if residue.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -132,7 +132,7 @@ func (c *cleaner) Remove(ctx context.Context, r residue.Residue) error {
 		remove = c.removeProfile
 	}
 	err := remove(ctx, r.Proof)
-	if (err == nil || isGone(err)) && r.Expires.After(c.now()) {
+	if (err == nil || residue.IsGone(err)) && r.Expires.After(c.now()) {
 		until := residue.Errorf(residue.Until, residue.Other,
 			"the local copy is gone, but a session can't be revoked; it ends by %s", r.Expires.UTC().Format(time.RFC3339))
 		until.Until = r.Expires

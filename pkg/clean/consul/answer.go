@@ -69,21 +69,8 @@ func hasStatus(err error, status int) bool {
 	return errors.As(err, &r) && r.status == status
 }
 
-// maxText bounds what is repeated of a server's words, in bytes.
-const maxText = 300
-
 // clean makes a server's words fit for a record: on one line, short, without
 // the token.
 func (s *site) clean(text string) string {
-	text = strings.Join(strings.Fields(secret.Scrub(text, s.token)), " ")
-	if len(text) > maxText {
-		text = strings.ToValidUTF8(text[:maxText-len("…")], "") + "…"
-	}
-	return text
-}
-
-// isGone reports whether err says that there is nothing.
-func isGone(err error) bool {
-	e := residue.AsError(err)
-	return e != nil && e.Class == residue.Gone
+	return secret.Excerpt(text, s.token)
 }

@@ -53,7 +53,7 @@ func (s *site) ours(ctx context.Context, session string) (bool, error) {
 		return session == id, nil
 	}
 	entry, err := s.session(ctx, session)
-	if isGone(err) {
+	if residue.IsGone(err) {
 		return false, nil // it ended since; so did what it held
 	}
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *lockCleaner) Remove(ctx context.Context, r residue.Residue) error {
 func (s *site) release(ctx context.Context, pair *api.KVPair) ([]*api.KVTxnOp, error) {
 	held := &api.KVTxnOp{Verb: api.KVCheckSession, Key: pair.Key, Session: pair.Session}
 	entry, err := s.session(ctx, pair.Session)
-	if err != nil && !isGone(err) && residue.AsError(err).Reason != residue.Permission {
+	if err != nil && !residue.IsGone(err) && residue.AsError(err).Reason != residue.Permission {
 		return nil, err
 	}
 	if err == nil && entry.Behavior == api.SessionBehaviorDelete {

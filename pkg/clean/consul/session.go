@@ -27,7 +27,7 @@ func (c *sessionCleaner) Find(ctx context.Context) ([]residue.Residue, error) {
 		return c.findNamed(ctx)
 	}
 	_, err := c.session(ctx, id)
-	if isGone(err) {
+	if residue.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *sessionCleaner) destroy(ctx context.Context, id string) error {
 	}
 	err = c.failed(limit, err)
 	if hasStatus(err, 500) { // how some versions say that they do not know it
-		if _, again := c.session(ctx, id); isGone(again) {
+		if _, again := c.session(ctx, id); residue.IsGone(again) {
 			return again
 		}
 	}

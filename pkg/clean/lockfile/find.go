@@ -19,7 +19,7 @@ func (c *cleaner) Find(ctx context.Context) ([]residue.Residue, error) {
 		proof = c.spec.Tracked.Proof
 	}
 	dir, f, err := c.open(ctx, proof)
-	if isGone(err) {
+	if residue.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -69,11 +69,6 @@ func (c *cleaner) found(f *file, h holder, recorded map[string]string) ([]residu
 
 // identified reports whether a proof is of a file that was there.
 func identified(proof map[string]string) bool { return proof["ino"] != "" }
-
-func isGone(err error) bool {
-	e := residue.AsError(err)
-	return e != nil && e.Class == residue.Gone
-}
 
 // ended is the answer when the context is over.
 func ended(ctx context.Context) error {

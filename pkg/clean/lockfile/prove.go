@@ -33,7 +33,7 @@ func (c *cleaner) Prove(ctx context.Context) (residue.Residue, error) {
 		if h.pid == 0 {
 			h, _ = c.parse(f)
 		}
-	case !isGone(err):
+	case !residue.IsGone(err):
 		return r, err
 	}
 	c.prove(&r, h, boot)

@@ -103,23 +103,10 @@ func (d *door) refused(answer *api.ResponseError) error {
 	return &residue.Error{Class: residue.Retry, Reason: reason, Err: r}
 }
 
-// maxText bounds what is repeated of a server's words, in bytes.
-const maxText = 300
-
 // clean makes a server's words fit for a record: on one line, short, without
 // the token.
 func (d *door) clean(text string) string {
-	text = strings.Join(strings.Fields(secret.Scrub(text, d.token)), " ")
-	if len(text) > maxText {
-		text = strings.ToValidUTF8(text[:maxText-len("…")], "") + "…"
-	}
-	return text
-}
-
-// isGone reports whether err says that there is nothing.
-func isGone(err error) bool {
-	e := residue.AsError(err)
-	return e != nil && e.Class == residue.Gone
+	return secret.Excerpt(text, d.token)
 }
 
 // ended is the answer when the context is over before anything was sent.

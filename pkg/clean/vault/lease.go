@@ -19,7 +19,7 @@ var _ residue.Endpointer = (*leaseCleaner)(nil)
 func (c *leaseCleaner) Find(ctx context.Context) ([]residue.Residue, error) {
 	i, err := c.by.lookLease(ctx, c.id)
 	switch {
-	case isGone(err):
+	case residue.IsGone(err):
 		return nil, nil
 	case err != nil && !forbidden(err):
 		return nil, err

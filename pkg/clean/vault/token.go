@@ -45,7 +45,7 @@ func (c *tokenCleaner) Find(ctx context.Context) ([]residue.Residue, error) {
 	}
 	i, err := c.look(ctx, known.accessor)
 	switch {
-	case isGone(err), err != nil && known.over(c.now()):
+	case residue.IsGone(err), err != nil && known.over(c.now()):
 		return nil, nil
 	case forbidden(err):
 		return c.found(known), nil
@@ -144,7 +144,7 @@ func (c *tokenCleaner) lookBySelf(ctx context.Context, accessor string) (sight, 
 		return sight{i, true}, nil
 	case err == nil: // the reference leads to another token by now
 		return c.lookByAccessor(ctx, accessor)
-	case isGone(err) && !c.isSelf(accessor):
+	case residue.IsGone(err) && !c.isSelf(accessor):
 		return sight{}, residue.Errorf(residue.Retry, residue.Permission, "the token that should tell of accessor %q is not valid", accessor)
 	case forbidden(err) && accessor == "" && c.by != nil:
 		i, err = c.by.lookToken(ctx, c.self)
