@@ -12,8 +12,8 @@ import (
 // no base, no identity and no rights by it.
 func TestForgedEnvironment(t *testing.T) {
 	inSuites(t, func(t *testing.T, m *rig.Machine) {
-		m.Shell("useradd worker; mkdir -p /srv/work /srv/victim /srv/creds; touch /srv/victim/file; chown worker: /srv/work")
-		m.Write("/srv/work/env", 0o644, `GITLAB_CI=true
+		m.Shell("useradd worker; mkdir -p /srv/jobs /srv/victim /srv/creds; touch /srv/victim/file; chown worker: /srv/jobs")
+		m.Write("/srv/jobs/env", 0o644, `GITLAB_CI=true
 CI_JOB_ID=7
 CI_PROJECT_DIR=/srv/victim
 SYSTEMD_EXEC_PID=1
@@ -29,7 +29,7 @@ Remove=/srv/${VICTIM}/file
 [X-Cleanup.Command]
 Run=/bin/sh -c '/usr/bin/id -u >>/srv/told/%N.uid'
 `
-		const common = "[Service]\nType=oneshot\nUser=worker\nEnvironmentFile=-/srv/work/env\n" +
+		const common = "[Service]\nType=oneshot\nUser=worker\nEnvironmentFile=-/srv/jobs/env\n" +
 			"ExecStart=/bin/sh -c 'cp /var/lib/job-cleanup/root/%n/*.jsonl /srv/told/ || :'\n"
 		install(m, "full.service", common+arm+"ExecStopPost=-+/usr/bin/job-cleanup run\n"+steps)
 		install(m, "unarmed.service", common+"ExecStopPost=-+/usr/bin/job-cleanup run\n"+steps)
@@ -56,8 +56,8 @@ Run=/bin/sh -c '/usr/bin/id -u >>/srv/told/%N.uid'
 // never ran.
 func TestForgedResult(t *testing.T) {
 	inSuites(t, func(t *testing.T, m *rig.Machine) {
-		m.Shell("useradd worker; mkdir /srv/work; echo SERVICE_RESULT=exec-condition >/srv/work/env")
-		install(m, "lying.service", "[Service]\nType=oneshot\nUser=worker\nEnvironmentFile=-/srv/work/env\n"+
+		m.Shell("useradd worker; mkdir /srv/jobs; echo SERVICE_RESULT=exec-condition >/srv/jobs/env")
+		install(m, "lying.service", "[Service]\nType=oneshot\nUser=worker\nEnvironmentFile=-/srv/jobs/env\n"+
 			"ExecStart=/bin/sh -c 'mkdir /var/tmp/lying-tree; exit 3'\nExecStopPost=-+/usr/bin/job-cleanup run\n"+
 			"[X-Cleanup.Path]\nRemove=/var/tmp/lying-tree\nWhen=failure\n")
 		runUnit(m, "lying.service")

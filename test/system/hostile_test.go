@@ -12,19 +12,19 @@ import (
 // which has all rights. Nothing of it acts with them.
 func TestCase39_environmentFile(t *testing.T) {
 	inSuites(t, func(t *testing.T, m *rig.Machine) {
-		m.Shell("useradd worker; mkdir -p /srv/work /var/tmp/roots-tree/sub; chown worker: /srv/work; touch /var/tmp/roots-tree/file")
+		m.Shell("useradd worker; mkdir -p /srv/jobs /var/tmp/roots-tree/sub; chown worker: /srv/jobs; touch /var/tmp/roots-tree/file")
 		m.Write("/usr/local/bin/attacker", 0o755, `#!/bin/sh -e
 mkdir -p /var/tmp/own-tree/sub
-cat >/srv/work/env <<END
-LD_PRELOAD=/srv/work/evil.so
+cat >/srv/jobs/env <<END
+LD_PRELOAD=/srv/jobs/evil.so
 VAULT_ADDR=http://127.0.0.1:1
-PATH=/srv/work
+PATH=/srv/jobs
 THEIRS=roots-tree
 MINE=own-tree
 END
 exit 3
 `)
-		install(m, "sly.service", "[Service]\nType=oneshot\nUser=worker\nEnvironmentFile=-/srv/work/env\n"+arm+
+		install(m, "sly.service", "[Service]\nType=oneshot\nUser=worker\nEnvironmentFile=-/srv/jobs/env\n"+arm+
 			"ExecStart=/usr/local/bin/attacker\nExecStopPost=-+/usr/bin/job-cleanup run\n"+`
 [X-Cleanup.Path]
 Remove=/var/tmp/${THEIRS}
@@ -43,7 +43,7 @@ Run=/bin/sh -c '/usr/bin/env >/srv/told/env; /usr/bin/id -u >>/srv/told/env'
 			t.Errorf("the job's own tree is there: %v", said(m, "sly.service"))
 		}
 		env := m.Shell("cat /srv/told/env")
-		for _, planted := range []string{"LD_PRELOAD", "VAULT_ADDR", "/srv/work", "THEIRS"} {
+		for _, planted := range []string{"LD_PRELOAD", "VAULT_ADDR", "/srv/jobs", "THEIRS"} {
 			if strings.Contains(env, planted) {
 				t.Errorf("a command of root's saw %s:\n%s", planted, env)
 			}

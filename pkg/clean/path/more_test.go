@@ -448,7 +448,7 @@ func TestNoMountID(t *testing.T) {
 
 func TestTransparentMount(t *testing.T) {
 	kernels(t, func(t *testing.T, k kernel) {
-		top := build(t, t.TempDir(), "job/a/x", "work/job/x")
+		top := build(t, t.TempDir(), "job/a/x", "its/job/x")
 		outside := find(t, with(t, k, residue.Job{}, top+"/job"))[0]
 		bind(t, top+"/job", top+"/job")
 		bind(t, top+"/work", top+"/work")
@@ -463,8 +463,8 @@ func TestTransparentMount(t *testing.T) {
 		if !strings.Contains(e.Error(), "1 stay") && !strings.Contains(e.Error(), "mounted") {
 			t.Fatal(e)
 		}
-		must(t, clean(with(t, k, residue.Job{}, top+"/work/job")))
-		gone(t, top+"/work/job")
+		must(t, clean(with(t, k, residue.Job{}, top+"/its/job")))
+		gone(t, top+"/its/job")
 		must(t, unix.Unmount(top+"/job", 0))
 		must(t, c.Remove(context.Background(), outside))
 		gone(t, top+"/job")
