@@ -178,6 +178,11 @@ func whichSteps(fs *pflag.FlagSet, o *options) {
 	fs.StringSliceVar(&o.only, "only", nil, "take only steps of this `NAME` or kind")
 }
 
+// whichMetrics registers the option of the verbs that remove things.
+func whichMetrics(fs *pflag.FlagSet, o *options) {
+	fs.StringVar(&o.metricsFile, "metrics-file", "", "keep `FILE` for node_exporter's textfile collector")
+}
+
 // whichFolders registers the options for where records are kept.
 func whichFolders(fs *pflag.FlagSet, o *options) {
 	fs.StringVar(&o.stateDir, "state-dir", "", "keep the ledgers below `DIR`")

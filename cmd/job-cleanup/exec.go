@@ -34,6 +34,7 @@ func execVerb() *verb {
 			fs.StringVar(&o.timeout, "timeout", "", "clean for at most this `SPAN` instead of TimeoutSec=")
 			fs.BoolVar(&o.force, "force", false, "also while the unit is active")
 			whichFolders(fs, o)
+			whichMetrics(fs, o)
 		},
 		run: runExec,
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"syscall"
+	"time"
 
 	"job-cleanup/pkg/ledger"
 	"job-cleanup/pkg/outcome"
@@ -21,9 +22,10 @@ type execOrder struct {
 	Outcome  outcome.Outcome
 	Inside   bool
 
-	Plan, StateDir, RuntimeDir, LogFile, Timeout string
-	Steps, Skip, Only                            []string
-	Force                                        bool
+	Plan, StateDir, RuntimeDir, LogFile, MetricsFile, Timeout string
+
+	Steps, Skip, Only []string
+	Force             bool
 }
 
 func cleanerVerb() *verb {
@@ -64,7 +66,8 @@ func (j *execJob) order() execOrder {
 	o, sub := j.opts, j.sub
 	return execOrder{
 		Job: sub.job, Identity: sub.identity, Outcome: sub.outcome, Inside: sub.inside,
-		Plan: o.plan, StateDir: o.stateDir, RuntimeDir: o.runtimeDir, LogFile: o.logFile, Timeout: o.timeout,
+		Plan: o.plan, StateDir: o.stateDir, RuntimeDir: o.runtimeDir, LogFile: o.logFile,
+		MetricsFile: o.metricsFile, Timeout: o.timeout,
 		Steps: o.steps, Skip: o.skip, Only: o.only, Force: o.force,
 	}
 }
@@ -76,7 +79,7 @@ func runCleaner(ctx context.Context, p *program, _ *options) (int, error) {
 	}
 	s, err := p.site(&options{
 		plan: order.Plan, stateDir: order.StateDir, runtimeDir: order.RuntimeDir, logFile: order.LogFile,
-		timeout: order.Timeout, steps: order.Steps, skip: order.Skip, only: order.Only, force: order.Force,
+		metricsFile: order.MetricsFile, timeout: order.Timeout, steps: order.Steps, skip: order.Skip, only: order.Only, force: order.Force,
 	})
 	if err != nil {
 		return 0, err
@@ -91,8 +94,11 @@ func runCleaner(ctx context.Context, p *program, _ *options) (int, error) {
 	if sub.identity.Unit != "" && !sub.inside {
 		s.ask(ctx, sub) // it may have been started meanwhile
 	}
+	began := time.Now()
 	_, err = s.cleanup(ctx, sub)
 	s.settleExec(sub)
+	s.metrics(ctx, sub, began)
+
 	return exitDone, err
 }
 

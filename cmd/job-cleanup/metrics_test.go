@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,67 +11,52 @@ import (
 	"time"
 
 	"job-cleanup/pkg/outcome"
+	"job-cleanup/test/servers"
 )
 
-var (
-	metricHead = regexp.MustCompile(`^# (HELP|TYPE) ([a-zA-Z_:][a-zA-Z0-9_:]*) (.+)$`)
-	sample     = regexp.MustCompile(`^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{[a-zA-Z_][a-zA-Z0-9_]*="[^"\\\n]*"\})? (\S+)$`)
-)
+var sample = regexp.MustCompile(`(?m)^([a-z_]+(?:\{[^}]*\})?) (\S+)$`)
 
-// parseMetrics is strict about the text format: help and type before the
-// samples of each family, once; each series once; a newline at the end.
-func parseMetrics(text string) (map[string]float64, error) {
-	values, kind, helped, current := map[string]float64{}, map[string]string{}, map[string]bool{}, ""
-	if !strings.HasSuffix(text, "\n") {
-		return nil, fmt.Errorf("no newline at the end")
+// samples are the values of a metrics file, by series. Each may be there once;
+// promtool, which knows all other rules, does not look for that.
+func samples(t *testing.T, text string) map[string]float64 {
+	t.Helper()
+	values := map[string]float64{}
+	for _, m := range sample.FindAllStringSubmatch(text, -1) {
+		value, err := strconv.ParseFloat(m[2], 64)
+		if _, twice := values[m[1]]; err != nil || twice {
+			t.Errorf("%s: %v, twice: %t", m[0], err, twice)
+		}
+		values[m[1]] = value
 	}
-	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
-		if m := metricHead.FindStringSubmatch(line); m != nil {
-			switch name := m[2]; {
-			case m[1] == "HELP" && helped[name], m[1] == "TYPE" && (kind[name] != "" || !helped[name]):
-				return nil, fmt.Errorf("out of order: %s", line)
-			case m[1] == "HELP":
-				helped[name] = true
-			case m[3] != "gauge" && m[3] != "counter" && m[3] != "summary":
-				return nil, fmt.Errorf("type: %s", line)
-			default:
-				kind[name], current = m[3], name
-			}
-			continue
-		}
-		m := sample.FindStringSubmatch(line)
-		if m == nil {
-			return nil, fmt.Errorf("no sample: %q", line)
-		}
-		family := m[1]
-		if kind[current] == "summary" {
-			family = strings.TrimSuffix(strings.TrimSuffix(family, "_sum"), "_count")
-		}
-		value, err := strconv.ParseFloat(m[3], 64)
-		_, twice := values[m[1]+m[2]]
-		if err != nil || twice || family != current || kind[current] == "counter" && !strings.HasSuffix(current, "_total") {
-			return nil, fmt.Errorf("bad sample: %q", line)
-		}
-		values[m[1]+m[2]] = value
-	}
-	return values, nil
+	return values
 }
 
-func TestMetricsText(t *testing.T) {
-	var counts = readTally("")
+// someMetrics is a metrics file with all that can be in one.
+func someMetrics() (tally, []debtLine) {
+	counts := readTally("")
 	counts.add(outcome.Outcome{Result: "success"}, 2*time.Second)
 	counts.add(outcome.Outcome{Result: "evil\"} 1\n"}, time.Second)
 	for i := range 2 * maxResults {
 		counts.add(outcome.Outcome{Result: "word-" + strconv.Itoa(i)}, 0)
 	}
-	debts := []debtLine{
+	return counts, []debtLine{
 		{Kind: "path", Since: time.Now().Add(-time.Hour), Stuck: true}, {Kind: "path"}, {Kind: "consul", Since: time.Now()},
 	}
-	text := metricsText(counts, debts)
-	got, err := parseMetrics(text)
-	if err != nil {
-		t.Fatalf("%v in\n%s", err, text)
+}
+
+func TestMetricsFollowPrometheus(t *testing.T) {
+	counts, debts := someMetrics()
+	for name, text := range map[string]string{"full": metricsText(counts, debts), "empty": metricsText(readTally(""), nil)} {
+		if wrong := servers.CheckMetrics(t, text); wrong != "" {
+			t.Errorf("%s: %s in\n%s", name, wrong, text)
+		}
 	}
+}
+
+func TestMetricsText(t *testing.T) {
+	counts, debts := someMetrics()
+	text := metricsText(counts, debts)
+	got := samples(t, text)
 	for name, want := range map[string]float64{
 		`job_cleanup_owed{kind="path"}`: 2, `job_cleanup_owed{kind="consul"}`: 1, `job_cleanup_owed{kind="vault"}`: 0,
 		"job_cleanup_owed_stuck": 1, "job_cleanup_owed_oldest_age_seconds": 3600,
@@ -106,9 +90,8 @@ func TestMetricsFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err, errs.String())
 	}
-	got, err := parseMetrics(string(text))
-	if err != nil || got[`job_cleanup_runs_total{result="timeout"}`] != 20 {
-		t.Errorf("%v: %s", err, text)
+	if got := samples(t, string(text)); got[`job_cleanup_runs_total{result="timeout"}`] != 20 {
+		t.Errorf("not 20 runs in %s", text)
 	}
 	info, _ := os.Stat(file)
 	left, _ := os.ReadDir(dir)

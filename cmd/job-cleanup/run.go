@@ -32,7 +32,7 @@ func runVerb() *verb {
 			fs.BoolVar(&o.force, "force", false, "also while the unit is active")
 			fs.BoolVar(&o.json, "json", false, "print records as JSON lines")
 			whichFolders(fs, o)
-			fs.StringVar(&o.metricsFile, "metrics-file", "", "keep `FILE` for node_exporter's textfile collector")
+			whichMetrics(fs, o)
 		},
 		run: runRun,
 	}

@@ -23,7 +23,7 @@ func sweepVerb() *verb {
 			fs.BoolVar(&o.eager, "all", false, "also what rests after a try in vain")
 			fs.BoolVar(&o.json, "json", false, "print records as JSON lines")
 			whichFolders(fs, o)
-			fs.StringVar(&o.metricsFile, "metrics-file", "", "keep `FILE` for node_exporter's textfile collector")
+			whichMetrics(fs, o)
 		},
 		run: runSweep,
 	}

@@ -14,11 +14,13 @@ import (
 // consulSuite is the last Debian suite that had Consul.
 const consulSuite = "bullseye"
 
-// consulBinary unpacks Debian's consul package into the cache on first use.
-// apt gets sources, lists and a cache of its own, so the machine's are as they
-// were.
-func consulBinary() (string, error) {
-	return cached("consul-"+consulSuite, "usr/bin/consul", func(folder string) error {
+func consulBinary() (string, error) { return debian(consulSuite, "consul", "usr/bin/consul") }
+
+// debian unpacks a package of a Debian suite into the cache on first use and
+// returns one of its files. Nothing of it is installed, and apt gets sources,
+// lists and a cache of its own, so the machine's are as they were.
+func debian(suite, name, file string) (string, error) {
+	return cached(name+"-"+suite, file, func(folder string) error {
 		mirror, err := rig.Mirror()
 		if err != nil {
 			return err
@@ -30,7 +32,7 @@ func consulBinary() (string, error) {
 		defer os.RemoveAll(work)
 		sources := filepath.Join(work, "sources.list")
 		err = errors.Join(
-			os.WriteFile(sources, []byte("deb "+mirror+" "+consulSuite+" main\n"), 0o644),
+			os.WriteFile(sources, []byte("deb "+mirror+" "+suite+" main\n"), 0o644),
 			os.MkdirAll(filepath.Join(work, "lists", "partial"), 0o755),
 			os.MkdirAll(filepath.Join(work, "cache", "archives", "partial"), 0o755))
 		if err != nil {
@@ -45,10 +47,10 @@ func consulBinary() (string, error) {
 		if err := run(work, nil, append(apt, "update")...); err != nil {
 			return err
 		}
-		if err := run(work, nil, append(apt, "download", "consul")...); err != nil {
+		if err := run(work, nil, append(apt, "download", name)...); err != nil {
 			return err
 		}
-		found, err := filepath.Glob(filepath.Join(work, "consul_*.deb"))
+		found, err := filepath.Glob(filepath.Join(work, name+"_*.deb"))
 		if err != nil || len(found) != 1 {
 			return fmt.Errorf("apt-get downloaded %q", found)
 		}

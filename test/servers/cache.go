@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// Program is a server's program that is made on first use and then cached.
+// Program is a server's program, or a tool, that is made on first use and then cached.
 type Program struct {
 	Name string
 	path func() (string, error)
@@ -22,9 +22,10 @@ func (p Program) Path() (string, error) { return p.path() }
 
 // The programs that are made.
 var (
-	GatewayProgram = Program{"the S3 gateway", gatewayBinary}
-	ConsulProgram  = Program{"Consul", consulBinary}
-	VaultProgram   = Program{"Vault's core", vaultBinary}
+	GatewayProgram  = Program{"the S3 gateway", gatewayBinary}
+	ConsulProgram   = Program{"Consul", consulBinary}
+	VaultProgram    = Program{"Vault's core", vaultBinary}
+	PromtoolProgram = Program{"promtool", promtoolBinary}
 )
 
 // cached returns a file of a folder in the cache, and has the folder made if

@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	for _, program := range []servers.Program{servers.GatewayProgram, servers.ConsulProgram, servers.VaultProgram} {
+	for _, program := range []servers.Program{servers.GatewayProgram, servers.ConsulProgram, servers.VaultProgram, servers.PromtoolProgram} {
 		if _, err := program.Path(); err != nil {
 			fmt.Fprintf(os.Stderr, "prepare: %s can't be had, and its tests are skipped: %v\n", program.Name, err)
 		}
