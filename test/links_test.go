@@ -1,0 +1,96 @@
+package test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	fenced   = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+	coded    = regexp.MustCompile("`[^`]*`")
+	linked   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading  = regexp.MustCompile(`(?m)^#+ +(.+)$`)
+	unspoken = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// anchors are the names of a page's headings, as GitHub makes them.
+func anchors(page string) map[string]bool {
+	all := map[string]bool{}
+	for _, found := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(page, ""), -1) {
+		name := unspoken.ReplaceAllString(strings.ToLower(found[1]), "")
+		all[strings.ReplaceAll(name, " ", "-")] = true
+	}
+	return all
+}
+
+// TestLinks: what a page points to within the repository is there, down to the
+// heading.
+func TestLinks(t *testing.T) {
+	links := 0
+	eachFile(t, func(path string, text []byte) {
+		if !strings.HasSuffix(path, ".md") {
+			return
+		}
+		prose := coded.ReplaceAllString(fenced.ReplaceAllString(string(text), ""), "")
+		for _, found := range linked.FindAllStringSubmatch(prose, -1) {
+			if strings.Contains(found[1], "://") {
+				continue
+			}
+			links++
+			target, anchor, _ := strings.Cut(found[1], "#")
+			to := path
+			if target != "" {
+				to = filepath.Join(filepath.Dir(path), target)
+			}
+			info, err := os.Stat(to)
+			if err != nil {
+				t.Errorf("%s points to %q, which is not there", path, found[1])
+				continue
+			}
+			if anchor == "" || info.IsDir() {
+				continue
+			}
+			page, err := os.ReadFile(to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !anchors(string(page))[anchor] {
+				t.Errorf("%s points to %q, and there is no such heading", path, found[1])
+			}
+		}
+	})
+	if links < 20 {
+		t.Errorf("only %d links were found", links)
+	}
+}
+
+// TestPagesAreReached: every page is linked from another one, so that a reader
+// who begins at README.md can find it.
+func TestPagesAreReached(t *testing.T) {
+	reached := map[string]bool{filepath.Join("..", "README.md"): true}
+	queue := []string{filepath.Join("..", "README.md")}
+	for len(queue) > 0 {
+		page := queue[0]
+		queue = queue[1:]
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range linked.FindAllStringSubmatch(fenced.ReplaceAllString(string(text), ""), -1) {
+			target, _, _ := strings.Cut(found[1], "#")
+			to := filepath.Join(filepath.Dir(page), target)
+			if strings.HasSuffix(to, ".md") && !strings.Contains(found[1], "://") && !reached[to] {
+				reached[to] = true
+				queue = append(queue, to)
+			}
+		}
+	}
+	eachFile(t, func(path string, _ []byte) {
+		if strings.HasPrefix(path, filepath.Join("..", "docs")) && strings.HasSuffix(path, ".md") && !reached[path] {
+			t.Errorf("no way leads from README.md to %s", path)
+		}
+	})
+}
