@@ -70,7 +70,7 @@ func checkSpec(t *testing.T, reg *residue.Registry, s residue.Spec) {
 		t.Errorf("spec %+v", s)
 	}
 	checkText(t, sel.Value, s.Value)
-	if s.Value == "/" {
+	if s.Value == "/" && sel.Value != residue.Words { // a command of that name only fails
 		t.Error("the root folder is selected")
 	}
 	for key, values := range s.Options {
