@@ -32,6 +32,7 @@ type order struct {
 	DryRun  bool
 	// RunsAgain says that the unit is in another invocation by now.
 	RunsAgain bool
+	Survivors bool        // processes of the job still run
 	Alone     bool        // leave what the job tracked
 	List      bool        // only tell what the job's ledgers of this unit owe
 	Sweep     *sweepOrder // look for what jobs that are over owe
@@ -115,7 +116,7 @@ func (s *site) asJob(ctx context.Context, drain <-chan struct{}, sub *subject, l
 		Job: sub.job, Outside: sub.job.Outside, Homes: sub.job.Homes, Outcome: sub.outcome,
 		Items: lent, State: s.shared, Runtime: s.runtime, Total: total, DryRun: s.opts.dry,
 		Alone:     sub.later,
-		RunsAgain: s.runsAgain(sub),
+		RunsAgain: s.runsAgain(sub), Survivors: rec.survivors.any(),
 	}, lent: map[string]engine.Item{}, open: map[string]bool{}, rec: rec}
 	if sub.env { // any other one is not the job's to read
 		w.order.Env = s.env

@@ -64,6 +64,8 @@ func runChild(ctx context.Context, p *program, _ *options) (int, error) {
 		Outcome:  o.Outcome,
 		Budget:   engine.Budget{Total: o.Total},
 		DryRun:   o.DryRun,
+
+		Survivors: o.Survivors,
 	}
 	e.Run(ctx, drain, append(items, o.Items...))
 	rec.settle()

@@ -176,7 +176,7 @@ func (j *jobProcess) event(ev engine.Event) {
 	} else if rec, ok := journalRecord(j.order.Job.Job, ev); ok {
 		j.rec.send(rec)
 	}
-	if ev.Status == engine.Found {
+	if !ev.Status.Ends() {
 		return
 	}
 	delete(j.open, ev.Spec.ID)

@@ -24,6 +24,7 @@ type recorder struct {
 	book       book
 	journal    journal.Sender
 	job        residue.Job
+	survivors  survivors     // processes of the job that may make things again
 	stash      *secret.Stash // of the job's secrets; nil when there is none to be emptied
 	unrecorded sync.Once
 	lacking    atomic.Bool // something could not be written to the ledger
@@ -109,9 +110,10 @@ func foundRecords(ev engine.Event) []ledger.Record {
 	return all
 }
 
-// journalRecord is what an event means for the journal; a find is not told.
+// journalRecord is what an event means for the journal; a find is not told, nor what
+// was made again at once.
 func journalRecord(job residue.Job, ev engine.Event) (journal.Record, bool) {
-	if ev.Status == engine.Found && ev.Residue == nil {
+	if ev.Status == engine.Found && ev.Residue == nil || ev.Status == engine.Replaced {
 		return journal.Record{}, false
 	}
 	rec := journal.Record{
@@ -159,6 +161,7 @@ func (r *recorder) summary(sum engine.Summary, took time.Duration) {
 	if !sum.Clean() {
 		rec.Priority = journal.Warning
 	}
+	r.survivors.tell(&rec)
 	r.send(rec)
 }
 

@@ -112,6 +112,7 @@ func (s *site) cleanup(ctx context.Context, sub *subject) (int, error) {
 		return 0, err
 	}
 	rec := newRecorder(own, s.journal, sub.job.Job)
+	rec.survivors = s.survivors(sub)
 	if s.uid == 0 || !sub.job.Armed { // else root's ledger still owes what needs the stash
 		rec.stash = s.stash(sub.job.Job)
 	}
@@ -164,6 +165,8 @@ func (s *site) clean(ctx context.Context, drain <-chan struct{}, sub *subject, w
 		Recorder: rec,
 		Outcome:  sub.outcome,
 		Budget:   budget,
+
+		Survivors: rec.survivors.any(),
 	}
 	sum.Merge(e.Run(ctx, drain, w.items))
 	return sum

@@ -11,6 +11,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,9 +27,12 @@ type Engine struct {
 	Recorder Recorder
 	Outcome  outcome.Outcome // decides which steps apply; see When= of a plan
 	Budget   Budget
-	DryRun   bool             // stop before the removal
-	Parallel int              // calls at once; 0 means 8
-	Now      func() time.Time // nil means time.Now
+	DryRun   bool // stop before the removal
+	// Survivors says that processes of the job still run: what is removed on
+	// this machine is looked for once more before it counts as removed.
+	Survivors bool
+	Parallel  int              // calls at once; 0 means 8
+	Now       func() time.Time // nil means time.Now
 
 	// Endpoints is what is known of servers; nil means nothing yet. Engines
 	// that work off one queue share it, so that a dead server costs one
@@ -53,6 +57,7 @@ type task struct {
 	Item
 	cleaner  residue.Cleaner
 	endpoint string
+	again    *again // nil unless what is removed is looked for once more
 }
 
 // Run cleans the items and tells what became of them. When drain is closed no
@@ -64,8 +69,13 @@ func (e *Engine) Run(ctx context.Context, drain <-chan struct{}, items []Item) S
 	defer stop()
 	clock := e.Budget.start(ctx)
 	defer clock.stop()
-	for _, wave := range waves(e.open(items)) {
-		e.sideBySide(wave, func(t task) { e.clean(clock.of(wave[0].Spec.Phase), drain, t) })
+	all := waves(e.open(items))
+	for i, wave := range all {
+		ctx, phase := clock.of(wave[0].Spec.Phase), wave[0].Spec.Phase
+		e.sideBySide(wave, func(t task) { e.clean(ctx, drain, t) })
+		if phase == residue.Data && (i+1 == len(all) || all[i+1][0].Spec.Phase != phase) {
+			e.lookAgain(ctx, drain, slices.Concat(all[:i+1]...))
+		}
 	}
 	return e.summary
 }
@@ -98,7 +108,7 @@ func (e *Engine) open(items []Item) []task {
 			e.unopened(item, err)
 			continue
 		}
-		t := task{Item: item, cleaner: cleaner}
+		t := task{Item: item, cleaner: cleaner, again: e.another(item.Spec)}
 		if remote, ok := cleaner.(residue.Endpointer); ok {
 			t.endpoint = remote.Endpoint()
 		}
@@ -142,11 +152,8 @@ func (e *Engine) sideBySide(wave []task, do func(task)) {
 // being dropped.
 func (e *Engine) clean(ctx context.Context, drain <-chan struct{}, t task) {
 	defer shut(t.cleaner)
-	if t.Spec.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, t.Spec.Timeout, errStep)
-		defer cancel()
-	}
+	ctx, cancel := t.bound(ctx)
+	defer cancel()
 	caller := caller{engine: e, ctx: ctx, drain: drain, endpoint: t.endpoint}
 	found, ok := e.find(caller, t)
 	if len(found) == 0 && ok {
@@ -154,6 +161,14 @@ func (e *Engine) clean(ctx context.Context, drain <-chan struct{}, t task) {
 		return
 	}
 	e.removeAll(caller, t, found)
+}
+
+// bound gives the step the time that it may take by itself.
+func (t task) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if t.Spec.Timeout > 0 {
+		return context.WithTimeoutCause(ctx, t.Spec.Timeout, errStep)
+	}
+	return ctx, func() {}
 }
 
 // removeAll removes side by side, but with no more goroutines than calls may
@@ -177,13 +192,26 @@ func (e *Engine) find(c caller, t task) ([]residue.Residue, bool) {
 	if t.Resolved {
 		return t.Found, true
 	}
+	found, took, err := c.find(t.cleaner)
+	found = union(t.Found, found)
+	if len(found) > 0 || err == nil {
+		e.Recorder.Record(Event{Spec: t.Spec, Status: Found, Residues: found, Complete: err == nil})
+	}
+	if err != nil {
+		e.fail(t.Item, nil, err, took)
+	}
+	return found, err == nil
+}
+
+// find calls a cleaner's Find. Its results are to be used though it may have
+// failed.
+func (c caller) find(cleaner residue.Cleaner) (found []residue.Residue, took time.Duration, err error) {
 	answer := make(chan []residue.Residue, 1)
-	took, err := c.call(func(ctx context.Context) error {
-		found, err := t.cleaner.Find(ctx)
+	took, err = c.call(func(ctx context.Context) error {
+		found, err := cleaner.Find(ctx)
 		answer <- found
 		return err
 	})
-	var found []residue.Residue
 	if err == nil || residue.AsError(err).Reason != abandoned { // else it may still come, too late
 		select {
 		case found = <-answer:
@@ -195,14 +223,7 @@ func (e *Engine) find(c caller, t task) ([]residue.Residue, bool) {
 			found[i].Identify()
 		}
 	}
-	found = union(t.Found, found)
-	if len(found) > 0 || err == nil {
-		e.Recorder.Record(Event{Spec: t.Spec, Status: Found, Residues: found, Complete: err == nil})
-	}
-	if err != nil {
-		e.fail(t.Item, nil, err, took)
-	}
-	return found, err == nil
+	return found, took, err
 }
 
 // union adds what is new in more to known, by id.
@@ -228,8 +249,12 @@ func (e *Engine) remove(c caller, t task, r residue.Residue) {
 	}
 	took, err := c.call(func(ctx context.Context) error { return t.cleaner.Remove(ctx, r) })
 	if err != nil {
+		t.again.keep(r)
 		e.fail(t.Item, &r, err, took)
 		return
 	}
-	e.report(Event{Spec: t.Spec, Residue: &r, Status: Removed, Duration: took, Attempt: t.Attempts[r.ID] + 1})
+	ev := Event{Spec: t.Spec, Residue: &r, Status: Removed, Duration: took, Attempt: t.Attempts[r.ID] + 1}
+	if !t.again.hold(ev) {
+		e.report(ev)
+	}
 }

@@ -9,10 +9,12 @@ import (
 // Status is what became of a residue, as it stands in the journal.
 type Status string
 
-// The statuses. Found is not an end: it comes before the removal, or instead
-// of it in a dry run.
+// The statuses. Two are no end of anything that people are told of: Found comes
+// before the removal, or instead of it in a dry run; Replaced is what was
+// removed, but made again at once, and what became of that is told.
 const (
 	Found         Status = "found"
+	Replaced      Status = "replaced"
 	Removed       Status = "removed"
 	Absent        Status = "absent"
 	Owed          Status = "owed"
@@ -25,11 +27,14 @@ const (
 // Known reports whether it is one of the statuses above.
 func (s Status) Known() bool {
 	switch s {
-	case Found, Removed, Absent, Owed, Refused, Skipped, LostOwnership, NotRevocable:
+	case Found, Replaced, Removed, Absent, Owed, Refused, Skipped, LostOwnership, NotRevocable:
 		return true
 	}
 	return false
 }
+
+// Ends reports whether it is the end of one thing that was to be cleaned.
+func (s Status) Ends() bool { return s != Found && s != Replaced }
 
 // Event is one step of a cleanup.
 type Event struct {

@@ -40,6 +40,8 @@ type Record struct {
 
 	Outcome outcome.Outcome // how the job ended, as the manager told it
 	Counts  map[Event]int   // of a Summary: how many of each status
+	// Survivors, of a Summary, is how many processes of the job still run.
+	Survivors int
 
 	// Extra are further fields, by name. A name that the journal would not
 	// take, or that is used above, is dropped.
@@ -64,6 +66,7 @@ const (
 	fieldDuration    = prefix + "DURATION_USEC"
 	fieldAttempt     = prefix + "ATTEMPT"
 	fieldCount       = prefix + "COUNT"
+	fieldSurvivors   = prefix + "SURVIVORS"
 	identifier       = "job-cleanup"
 	fieldIdentifier  = "SYSLOG_IDENTIFIER"
 	fieldMessage     = "MESSAGE"
@@ -130,7 +133,7 @@ func (r *Record) texts() map[string]*string {
 
 // numbers are the record's plain numbers, for both directions.
 func (r *Record) numbers() map[string]*int {
-	return map[string]*int{fieldAttempt: &r.Attempt, fieldCount: &r.Count}
+	return map[string]*int{fieldAttempt: &r.Attempt, fieldCount: &r.Count, fieldSurvivors: &r.Survivors}
 }
 
 // addExtra adds what is neither invalid nor taken. The journal library reports

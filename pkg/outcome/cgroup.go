@@ -6,6 +6,7 @@ import "strings"
 type Cgroup struct {
 	Unit        string // the deepest service in the path; "" when there is none
 	UserManager bool   // that service belongs to a user's manager, not to the machine's
+	Path        string // of that service's group, from the root of its hierarchy; "" without a service
 }
 
 // ParseCgroup reads the text of /proc/PID/cgroup: the line of the unified
@@ -31,14 +32,17 @@ func ParseCgroup(text string) Cgroup {
 // all in the job "user@UID.service".
 func fromPath(path string) Cgroup {
 	var c Cgroup
-	for part := range strings.SplitSeq(path, "/") {
+	end := 0
+	for part := range strings.SplitAfterSeq(path, "/") {
+		end += len(part)
+		part = strings.TrimSuffix(part, "/")
 		part = strings.TrimPrefix(part, "_") // put there where the kernel has a file of that name
 		switch {
 		case !strings.HasSuffix(part, ".service") || CheckUnitName(part) != nil:
 		case strings.HasPrefix(part, "user@"):
 			c = Cgroup{UserManager: true}
 		default:
-			c.Unit = part
+			c.Unit, c.Path = part, strings.TrimSuffix(path[:end], "/")
 		}
 	}
 	return c
