@@ -75,10 +75,14 @@ func runChild(ctx context.Context, p *program, _ *options) (int, error) {
 // childDeps are the dependencies of a cleaner; without the job's environment
 // what needs that waits for the unit's next run.
 func (s *site) childDeps(o order, job residue.Job, spec residue.Spec, rec *childRecorder) residue.Deps {
+	deps := s.deps(job, spec, rec.recorder)
 	if o.Env == nil {
-		return s.laterDeps(job, spec, rec.recorder)
+		deps = s.laterDeps(job, spec, rec.recorder)
 	}
-	return s.deps(job, spec, rec.recorder)
+	if !rec.tracked[spec.ID] { // root writes it down, and nobody here can tell when
+		deps.Later = nil
+	}
+	return deps
 }
 
 // childRecorder answers root, and writes what the job tracked to the job's own

@@ -25,8 +25,14 @@ func (s *site) deps(job residue.Job, spec residue.Spec, rec *recorder) residue.D
 		Env:    s.env.lookup,
 		Output: &outputLines{rec: rec, spec: spec},
 		Now:    time.Now,
+		Later:  func() bool { return s.sweeps() && rec.keeps() },
 	}
 }
+
+// sweeps reports whether some sweep can come back to what this process put off.
+// A dynamic user's number, and with it the right to its files, ends with the
+// hook.
+func (s *site) sweeps() bool { return s.uid < dynamicFirst || s.uid > dynamicLast }
 
 // resolve puts the errors of secrets into the words that the engine acts on.
 func resolve(r secret.Resolver, ref string) (secret.Text, error) {

@@ -18,6 +18,9 @@ const endpointSuffix = ".endpoint"
 // if it has one for that very endpoint.
 func (p *pass) passDeps(job residue.Job, spec residue.Spec, rec *recorder) residue.Deps {
 	deps := p.laterDeps(job, spec, rec)
+	if p.emptying {
+		deps.Later, deps.Idle = nil, !p.byHand
+	}
 	jobs := deps.Secret
 	deps.Secret = func(ref string) (secret.Text, error) {
 		text, err := jobs(ref)

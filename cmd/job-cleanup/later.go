@@ -16,10 +16,8 @@ import (
 // later tries debts of a job that is over, outside of its hook. Of what is
 // found by name only that is taken which was born before the given time, if
 // there is one.
-func (p *pass) later(ctx context.Context, led *ledger.Ledger, state *ledger.State, debts []ledger.Debt, before time.Time) {
-	job := state.Job.Job
-	job.Homes = homes(accounts("/etc/passwd"))
-	job.Outside = len(job.Sandbox) > 0
+func (p *pass) later(ctx context.Context, led *ledger.Ledger, state *ledger.State, debts []ledger.Debt, before time.Time) engine.Summary {
+	sum, job := engine.Summary{}, jobOf(state)
 	job.End = endOf(state, before)
 	ending, sure := p.ending(ctx, state)
 	job.Outcome = ending
@@ -34,7 +32,7 @@ func (p *pass) later(ctx context.Context, led *ledger.Ledger, state *ledger.Stat
 		items = withoutCommands(items)
 	}
 	if len(items) > 0 {
-		began, sum := time.Now(), engine.Summary{}
+		began := time.Now()
 		if !sure {
 			items = rec.holdConditional(items, &sum)
 		}
@@ -51,6 +49,15 @@ func (p *pass) later(ctx context.Context, led *ledger.Ledger, state *ledger.Stat
 		rec.summary(sum, time.Since(began))
 	}
 	rec.settle()
+	return sum
+}
+
+// jobOf is a ledger's job as seen outside of its hook.
+func jobOf(state *ledger.State) residue.Job {
+	job := state.Job.Job
+	job.Homes = homes(accounts("/etc/passwd"))
+	job.Outside = len(job.Sandbox) > 0
+	return job
 }
 
 // lend has the items that text of a job's environment stands in tried with the

@@ -32,6 +32,9 @@ type pass struct {
 	byHand      bool          // a person names the unit and means all of it
 	budget      engine.Budget // for the debts of one job: no job starves the others
 
+	waiting  []waiting // ledgers of which something stands aside
+	emptying bool      // of these, that alone; see empty
+
 	// recorder, if there is one, stands between the engine and the ledger.
 	recorder func(*recorder) engine.Recorder
 }
@@ -116,7 +119,8 @@ func (p *pass) job(ctx context.Context, store *ledger.Store, entry ledger.Entry)
 	if over, _ := state.Over(p.probe); !over {
 		return nil
 	}
-	debts, before := p.due(state), time.Time{}
+	debts, aside := p.apart(ctx, state, p.due(state))
+	before := time.Time{}
 	if state.Job.Witness == ledger.ByManager {
 		before = time.Now() // the unit may start again at any moment
 	}
@@ -126,7 +130,10 @@ func (p *pass) job(ctx context.Context, store *ledger.Store, entry ledger.Entry)
 	case state.Job.Witness == ledger.ByManager && !state.Job.Armed && !p.byHand:
 		debts = withoutPlace(debts)
 	}
-	p.later(ctx, led, state, debts, before)
+	sum := p.later(ctx, led, state, debts, before)
+	if len(aside)+sum.Deferred > 0 {
+		p.waiting = append(p.waiting, waiting{store: store, unit: entry.Unit, invocation: entry.Invocation})
+	}
 	return nil
 }
 

@@ -71,6 +71,9 @@ func (r *recorder) missing(err error) {
 	})
 }
 
+// keeps reports whether what is found is on the disk before it is touched.
+func (r *recorder) keeps() bool { return r.book.ledger != nil && !r.lacking.Load() }
+
 // duringJob are the events that come before there is an outcome.
 var duringJob = []journal.Event{journal.Armed, journal.Tracked, journal.Forgotten}
 
@@ -130,6 +133,9 @@ func journalRecord(job residue.Job, ev engine.Event) (journal.Record, bool) {
 		sel, _ := kind.Selector(ev.Spec.Selector)
 		rec.Done = sel.Done
 	}
+	if ev.Deferred() {
+		rec.Priority = journal.Info
+	}
 	if ev.Residue != nil {
 		rec.Type, rec.ResidueID = ev.Residue.Type, ev.Residue.ID
 	}
@@ -154,6 +160,10 @@ func (r *recorder) summary(sum engine.Summary, took time.Duration) {
 	rec := journal.Record{Event: journal.Summary, Duration: took, Counts: map[journal.Event]int{}}
 	for status, n := range sum.Count {
 		rec.Counts[journal.Event(status)] = n
+	}
+	if sum.Deferred > 0 {
+		rec.Reason, rec.Priority = string(residue.Deferred), journal.Info
+		rec.Detail = fmt.Sprintf("%d deferred to the sweep", sum.Deferred)
 	}
 	if sum.First != nil {
 		rec.Reason = string(sum.First.Reason)

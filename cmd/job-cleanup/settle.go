@@ -101,7 +101,7 @@ func (p *pass) earlier(ctx context.Context, store *ledger.Store, sub *subject, w
 		if over, _ := state.Over(p.probe); !over {
 			continue // a CI job under the unit of its runner, say
 		}
-		debts := p.due(state)
+		debts, _ := p.apart(ctx, state, p.due(state)) // the rest is in nobody's way
 		if sub.hook {
 			debts = slices.DeleteFunc(debts, func(d ledger.Debt) bool { return !outcome.Matches(d.Spec.When, sub.outcome) })
 		}

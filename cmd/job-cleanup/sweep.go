@@ -45,6 +45,9 @@ func runSweep(ctx context.Context, p *program, o *options) (int, error) {
 	if s.uid == 0 {
 		ok = round.folders(ctx) && ok
 	}
+	if !o.boot { // which others wait for
+		ok = round.empty(ctx) && ok
+	}
 	if !ok {
 		return exitOwed, nil
 	}
@@ -55,7 +58,7 @@ func runSweep(ctx context.Context, p *program, o *options) (int, error) {
 // hand: who names the unit means all of it. It returns the specs that they
 // still owe, by id; nil when there was no such ledger.
 func (s *site) sweepUnit(ctx context.Context, sub *subject) map[string]bool {
-	var owed map[string]bool
+	var tried []ledger.Entry
 	store, round := s.storeOf(sub.job.Job), s.newPass(ctx, nil)
 	round.eager, round.byHand = true, true
 	for entry, err := range store.Ledgers(ctx, sub.job.Unit) {
@@ -69,15 +72,21 @@ func (s *site) sweepUnit(ctx context.Context, sub *subject) map[string]bool {
 			s.warn("%s/%s: %v", entry.Unit, entry.Invocation, err)
 			continue
 		}
-		if owed == nil {
-			owed = map[string]bool{}
-		}
+		tried = append(tried, entry)
+	}
+	if tried == nil {
+		return nil
+	}
+	round.empty(ctx)
+	owed := map[string]bool{}
+	for _, entry := range tried {
 		s.owedBy(ctx, store, entry, owed)
 	}
 	return owed
 }
 
-// owedBy adds the specs that a ledger owes.
+// owedBy adds the specs that a ledger owes. What was put off does not count:
+// its place may hold what a later job left.
 func (s *site) owedBy(ctx context.Context, store *ledger.Store, entry ledger.Entry, owed map[string]bool) {
 	led, err := store.Ledger(entry.Unit, entry.Invocation)
 	if err != nil {
@@ -88,6 +97,8 @@ func (s *site) owedBy(ctx context.Context, store *ledger.Store, entry ledger.Ent
 		return // gone: nothing is owed
 	}
 	for _, debt := range state.Owed() {
-		owed[debt.Spec.ID] = true
+		if debt.Reason != residue.Deferred {
+			owed[debt.Spec.ID] = true
+		}
 	}
 }

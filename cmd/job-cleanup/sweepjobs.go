@@ -31,6 +31,7 @@ type sweepOrder struct {
 	Eager   bool
 	Local   bool
 	Running bool      // the unit may be active: leave what may be the new invocation's
+	Aside   bool      // only what stands aside
 	Before  time.Time // what is found by name must have been there then
 	Except  string    // the unit's current invocation, which is none of this
 	Dead    []string  // servers that did not answer a process of this owner
@@ -41,6 +42,7 @@ type found struct {
 	Unit  string    `json:"unit"`
 	Since time.Time `json:"since,omitzero"` // the longest due of its debts
 	Empty bool      `json:"empty,omitempty"`
+	Aside bool      `json:"aside,omitempty"` // something of it stands aside
 }
 
 // folders tries what is due in the folders of jobs. A dynamic user's has to
@@ -116,6 +118,9 @@ func (p *pass) folder(ctx context.Context, who residue.Identity, f found, dead [
 	if j == nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(j.found, func(of found) bool { return of.Aside }) {
+		p.waiting = append(p.waiting, waiting{unit: f.Unit, owner: who})
+	}
 	return j.dead, err
 }
 
@@ -165,7 +170,7 @@ func (s *site) runs(ctx context.Context, unit string, user bool) bool {
 // runSweepChild is the other side of owner and tracked, with the job's rights.
 func runSweepChild(ctx context.Context, s *site, drain <-chan struct{}, o order, out *answers) error {
 	p := s.newPass(ctx, drain)
-	p.eager, p.local = o.Sweep.Eager, o.Sweep.Local
+	p.eager, p.local, p.emptying = o.Sweep.Eager, o.Sweep.Local, o.Sweep.Aside
 	p.budget.Total = o.Total
 	store := ledger.Jobs(s.shared)
 	if o.Sweep.Units != nil {
@@ -189,6 +194,11 @@ func runSweepChild(ctx context.Context, s *site, drain <-chan struct{}, o order,
 		}
 		if err == nil && entry.Damaged == 0 && entry.Invocation != o.Sweep.Except {
 			p.ofJob(ctx, store, entry, *o.Sweep)
+		}
+	}
+	if len(p.waiting) > 0 {
+		if err := out.write(answer{Found: &found{Unit: o.Job.Unit, Aside: true}}); err != nil {
+			return err
 		}
 	}
 	return out.write(answer{Dead: p.endpoints.Dead()})
@@ -228,12 +238,19 @@ func (p *pass) ofJob(ctx context.Context, store *ledger.Store, entry ledger.Entr
 		return
 	}
 	debts := slices.DeleteFunc(p.due(state), func(d ledger.Debt) bool { return !mayTrack(d.Spec) })
-	if o.Running {
+	debts, aside := p.apart(ctx, state, debts)
+	switch {
+	case p.emptying:
+		debts = aside
+	case o.Running:
 		debts = ownOnly(debts)
 	}
 	if state.Job.User == nil || int(state.Job.User.UID) != p.uid { // whatever the job wrote there
 		state.Job.User = p.callerIdentity()
 	}
 	state.Ending = &ledger.Ending{Outcome: outcome.Outcome{Result: outcome.Lost}} // nothing of it depends on that
-	p.later(ctx, led, state, debts, o.Before)
+	sum := p.later(ctx, led, state, debts, o.Before)
+	if !p.emptying && len(aside)+sum.Deferred > 0 {
+		p.waiting = append(p.waiting, waiting{unit: entry.Unit})
+	}
 }

@@ -133,7 +133,7 @@ func (c caller) translate(ctx context.Context, err error) error {
 		return err
 	}
 	var own *residue.Error
-	if errors.As(err, &own) && own.Class != residue.Retry && own.Class != residue.Unreachable {
+	if errors.As(err, &own) && (own.Class != residue.Retry && own.Class != residue.Unreachable || own.Reason == residue.Deferred) {
 		return err
 	}
 	e := c.explain(context.Cause(ctx))

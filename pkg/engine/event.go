@@ -47,7 +47,7 @@ type Event struct {
 	Err      error
 	Until    time.Time     // of NotRevocable: when it ends by itself
 	Duration time.Duration // of the call
-	Attempt  int           // 1 for the first; 0 when nothing was tried. One try of a dead server counts for all that is on it
+	Attempt  int           // 1 for the first; 0 when nothing was tried in vain. One try of a dead server counts for all that is on it
 }
 
 // ID names what the event is about: the residue's id, or the spec's.
@@ -57,6 +57,9 @@ func (ev Event) ID() string {
 	}
 	return ev.Spec.ID
 }
+
+// Deferred reports whether the removal was put off as the step asks.
+func (ev Event) Deferred() bool { return ev.Status == Owed && ev.Reason == residue.Deferred }
 
 // Ref names it for people.
 func (ev Event) Ref() string {
@@ -74,13 +77,16 @@ type Recorder interface{ Record(Event) }
 // Summary counts the ends of one cleanup.
 type Summary struct {
 	Count map[Status]int
-	// First is the first thing owed or refused, for the one line that people
-	// read; nil when there is none.
+	// Deferred is how many of those owed were put off as their step asks.
+	Deferred int
+	// First is the first other thing owed or refused, for the one line that
+	// people read; nil when there is none.
 	First *Event
 }
 
-// Clean reports whether nothing is left: neither owed nor refused.
-func (s Summary) Clean() bool { return s.Count[Owed] == 0 && s.Count[Refused] == 0 }
+// Clean reports whether nothing is left, neither owed nor refused, but what was
+// put off as its step asks.
+func (s Summary) Clean() bool { return s.Count[Owed] == s.Deferred && s.Count[Refused] == 0 }
 
 // Add counts one more end.
 func (s *Summary) Add(ev Event) {
@@ -88,7 +94,9 @@ func (s *Summary) Add(ev Event) {
 		s.Count = map[Status]int{}
 	}
 	s.Count[ev.Status]++
-	if s.First == nil && (ev.Status == Owed || ev.Status == Refused) {
+	if ev.Deferred() {
+		s.Deferred++
+	} else if s.First == nil && (ev.Status == Owed || ev.Status == Refused) {
 		s.First = &ev
 	}
 }
@@ -101,6 +109,7 @@ func (s *Summary) Merge(o Summary) {
 	for status, n := range o.Count {
 		s.Count[status] += n
 	}
+	s.Deferred += o.Deferred
 	if s.First == nil {
 		s.First = o.First
 	}
@@ -133,7 +142,8 @@ func (e *Engine) fail(item Item, r *residue.Residue, err error, took time.Durati
 	if cause.Reason == abandoned {
 		ev.Reason = residue.Deadline
 	}
-	if !neverTried(cause) || cause.Class == residue.Unreachable {
+	tried := !neverTried(cause) || cause.Class == residue.Unreachable
+	if tried && !ev.Deferred() { // what was put off is due at once
 		ev.Attempt = item.Attempts[ev.ID()] + 1
 	}
 	e.report(ev)

@@ -39,11 +39,14 @@ const (
 	Unset         Reason = "unset"          // a variable the step needs has no value
 	Disabled      Reason = "disabled"       // When=, Enabled=, --skip or --only say no
 	Cancelled     Reason = "cancelled"      // we were told to stop
+	Deferred      Reason = "deferred"       // as the step asks: out of the way, to be deleted by a sweep
 	Unrecorded    Reason = "unrecorded"     // the ledger could not be written
 	Other         Reason = "error"          // see the message
 )
 
-// Error is what a Cleaner answers with.
+// Error is what a Cleaner answers with. One of class Retry and reason Deferred
+// is no failure: what was to be done now is done, and the rest is due at the
+// next sweep.
 type Error struct {
 	Class  Class
 	Reason Reason

@@ -97,6 +97,13 @@ type Deps struct {
 	Env    outcome.Lookup                        // the job's environment as the hook saw it; nil in a sweep
 	Output io.Writer                             // what a command prints; nil discards it
 	Now    func() time.Time
+
+	// Later reports whether a removal may be put off: what Find returned is
+	// written down, and a sweep will come back to it. Nil means that it may not.
+	Later func() bool
+	// Idle asks for work that takes the disk and a processor only when nobody
+	// else wants them.
+	Idle bool
 }
 
 // Noun is what track calls the selector's residue: "path", "path-mount".

@@ -116,6 +116,15 @@ func Close(c Cleaner) {
 	}
 }
 
+// Deferrer is a Cleaner that may put a removal off: Remove then takes the
+// residue out of the way and answers with reason Deferred.
+type Deferrer interface {
+	// Aside reports whether a residue is out of the way already and only waits
+	// to be deleted: it is there, proof fits, and no later invocation can take it
+	// for its own. It reads only.
+	Aside(context.Context, Residue) bool
+}
+
 // Endpointer is a Cleaner that talks to a server. Cleaners with the same
 // endpoint share one time-out when it is dead.
 type Endpointer interface{ Endpoint() string }

@@ -147,6 +147,9 @@ func (f *finder) candidates(fd int, c part, last bool) ([]match, error) {
 	}
 	var list []match
 	_, err := f.c.k.list(fd, f.c.most, func(entry string) bool {
+		if f.c.k.putOff(fd, entry) {
+			return false // some job's ledger has it, and patterns don't
+		}
 		name := entry
 		if last {
 			name = strings.TrimPrefix(entry, asidePrefix)

@@ -62,6 +62,14 @@ var Kind = &residue.Kind{
 			Doc:     "Detach a busy mount (MNT_DETACH); it ends when its last user does. Only for Unmount=.",
 			Example: "yes",
 		},
+		{
+			Key: "Defer", Value: residue.Bool, Default: "no",
+			Doc: "Rename a folder tree aside in one call, to .job-cleanup~NAME~INODE-BIRTH beside it, and leave it to the sweep to delete at idle priority: the hook is done at once and the next job finds the name free. " +
+				"It is owed with reason deferred until it is gone, which is no failure. " +
+				"Removed at once all the same: what is no folder, with Exclude=, with something mounted in it, where a rename or the proof of identity is not to be had, where it can't be written down, " +
+				"and where less than a tenth of the disk or of its inodes is free. Only for Remove=; needs job-cleanup-sweep.timer.",
+			Example: "yes",
+		},
 	},
 	Open: open,
 }
@@ -81,6 +89,10 @@ type cleaner struct {
 	seen    sync.Map // reference to identity
 	most    int      // matches that one Find returns
 	probe   probe
+
+	deferred bool        // Defer=
+	later    func() bool // a removal may be put off now; nil for never
+	idle     bool        // removals take only what nobody else wants
 }
 
 // mostMatches bounds what one Find returns. Anybody can make a pattern match
@@ -92,9 +104,12 @@ type probe struct {
 	beforeEnter  func(path string)
 	beforeRmdir  func(path string)
 	beforeRemove func(path string)
+	beforeAside  func(path string)
+	afterAside   func(path string)
 }
 
 var (
+	_ residue.Deferrer = (*cleaner)(nil)
 	_ residue.Cleaner  = (*cleaner)(nil)
 	_ residue.Preparer = (*cleaner)(nil)
 	_ residue.Prover   = (*cleaner)(nil)
@@ -105,13 +120,19 @@ func open(spec residue.Spec, deps residue.Deps) (residue.Cleaner, error) {
 }
 
 func newCleaner(spec residue.Spec, deps residue.Deps) (*cleaner, error) {
-	c := &cleaner{k: running(), job: deps.Job, tracked: spec.Tracked, facts: spec.Facts, sort: typePath, most: mostMatches}
+	c := &cleaner{
+		k: running(), job: deps.Job, tracked: spec.Tracked, facts: spec.Facts, sort: typePath, most: mostMatches,
+		later: deps.Later, idle: deps.Idle,
+	}
 	if spec.Selector == "Unmount" || spec.Tracked != nil && spec.Tracked.Type == typeMount {
 		c.sort = typeMount
 	}
 	var err error
 	if c.lazy, err = yes(spec.Option("Lazy")); err != nil {
 		return nil, refuse(residue.Other, "Lazy=: %w", err)
+	}
+	if c.deferred, err = yes(spec.Option("Defer")); err != nil {
+		return nil, refuse(residue.Other, "Defer=: %w", err)
 	}
 	for _, text := range spec.Options["Exclude"] {
 		p, err := parsePattern(text)

@@ -21,6 +21,9 @@ type target struct {
 
 func (t target) path() string { return join(t.names) }
 
+// aside reports whether it stands under an aside name.
+func (t target) aside() bool { return t.entry != t.names[len(t.names)-1] }
+
 // locate finds the entry that the residue means, and checks everything that
 // speaks against touching it. Gone is *residue.Error of class Gone.
 func (c *cleaner) locate(r residue.Residue) (target, error) {
@@ -98,7 +101,7 @@ func placeOf(r residue.Residue) map[string]string {
 	return r.Proof
 }
 
-// choose takes the entry under its own name or its aside name, whichever the
+// choose takes the entry under its own name or an aside name, whichever the
 // proof fits.
 func (c *cleaner) choose(t *target, r residue.Residue) error {
 	all, err := readMounts(c.k.mountinfo)
@@ -106,7 +109,7 @@ func (c *cleaner) choose(t *target, r residue.Residue) error {
 		all = nil
 	}
 	var refusal error
-	for _, entry := range []string{t.entry, asideOf(t.entry)} {
+	for _, entry := range entriesOf(t.entry, r) {
 		facts, err := c.k.look(t.fd, entry)
 		if err == nil && r.Type == typeMount && !c.k.isMount(t.fd, entry, facts) {
 			continue // unmounted already

@@ -9,14 +9,6 @@ import (
 	"job-cleanup/pkg/residue"
 )
 
-// asidePrefix is put before the name of a folder that a sweep moves out of the
-// way before it empties it, so that the unit's next run finds the name free.
-// Find and Remove know a folder by either name.
-const asidePrefix = ".job-cleanup~"
-
-// asideOf is a folder's name while it is being removed.
-func asideOf(name string) string { return asidePrefix + name }
-
 // Remove removes what its reference and proof tell, and nothing else. What
 // stays of a tree is told as one error, with a reason, a count and examples.
 func (c *cleaner) Remove(ctx context.Context, r residue.Residue) error {
@@ -46,6 +38,9 @@ func (c *cleaner) remove(ctx context.Context, r residue.Residue) error {
 		}
 		return c.k.unlinkOne(t)
 	}
+	if err := c.putOff(&t, r); err != nil {
+		return err
+	}
 	fd, err := c.openTop(t)
 	if err != nil {
 		return err
@@ -56,7 +51,10 @@ func (c *cleaner) remove(ctx context.Context, r residue.Residue) error {
 			return err
 		}
 	}
-	w := &walk{k: c.k, ctx: ctx, path: t.path(), exclude: c.exclude, homes: c.homeIDs(), probe: c.probe}
+	w := &walk{
+		k: c.k, ctx: ctx, path: t.path(), exclude: c.exclude, homes: c.homeIDs(), probe: c.probe,
+		idle: c.idle, waits: c.deferred && t.aside(),
+	}
 	return w.purge(t, fd)
 }
 
@@ -108,39 +106,26 @@ func (c *cleaner) openTop(t target) (int, error) {
 	return fd, nil
 }
 
-// aside renames the entry out of the way. Where that can't be done the tree is
-// removed in its place.
-func (c *cleaner) aside(t *target) error {
-	name := t.names[len(t.names)-1]
-	if t.entry != name || len(c.exclude) > 0 {
-		return nil
-	}
-	if unix.Renameat2(t.fd, name, t.fd, asideOf(name), unix.RENAME_NOREPLACE) != nil {
-		return nil
-	}
-	moved, err := c.k.look(t.fd, asideOf(name))
-	if err == nil && moved.dev == t.facts.dev && moved.ino == t.facts.ino {
-		t.entry = asideOf(name)
-		return nil
-	}
-	// Somebody changed it at the last moment: what was moved goes back.
-	_ = unix.Renameat2(t.fd, asideOf(name), t.fd, name, unix.RENAME_NOREPLACE)
-	return residue.Errorf(residue.Retry, residue.Changed, "%q changed while it was moved aside", t.path())
-}
-
 // inode names a folder whatever its path.
 type inode struct{ dev, ino uint64 }
 
 // homeIDs are the homes as they stand on disk, for those that a tree holds
-// under another name than the one on record. A dead file server is not asked.
+// under another name than the one on record.
 func (c *cleaner) homeIDs() map[inode]bool {
 	ids := map[inode]bool{}
 	for _, home := range homesOf(c.job) {
-		var st unix.Statx_t
-		if home == "" || home == "/" || unix.Statx(unix.AT_FDCWD, home, unix.AT_NO_AUTOMOUNT|unix.AT_STATX_DONT_SYNC, unix.STATX_INO, &st) != nil {
-			continue
+		if id, ok := homeID(home); ok {
+			ids[id] = true
 		}
-		ids[inode{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino}] = true
 	}
 	return ids
+}
+
+// homeID tells which folder a home is. A dead file server is not asked.
+func homeID(home string) (inode, bool) {
+	var st unix.Statx_t
+	if home == "" || home == "/" || unix.Statx(unix.AT_FDCWD, home, unix.AT_NO_AUTOMOUNT|unix.AT_STATX_DONT_SYNC, unix.STATX_INO, &st) != nil {
+		return inode{}, false
+	}
+	return inode{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino}, true
 }

@@ -116,6 +116,9 @@ func (w *walk) result() error {
 	}
 	if err := ended(w.ctx); err != nil {
 		e := residue.AsError(err)
+		if w.waits && removed > 0 {
+			return residue.Errorf(residue.Retry, residue.Deferred, "%q: %d entries deleted so far, the rest waits for the next sweep", w.path, removed)
+		}
 		return residue.Errorf(e.Class, e.Reason, "%q: %d entries removed so far: %w", w.path, removed, e.Err)
 	}
 	if len(t.order) == 0 { // what is left is excluded

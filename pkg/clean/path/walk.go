@@ -27,6 +27,8 @@ type walk struct {
 	exclude []pattern
 	homes   map[inode]bool
 	probe   probe
+	idle    bool // at idle priority
+	waits   bool // out of everybody's way: what there was no time for is no failure
 
 	tally  tally
 	root   *node
@@ -72,8 +74,12 @@ func (w *walk) purge(t target, fd int) error {
 	defer release()
 	w.queue <- w.root
 	var all sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), maxWorkers) {
-		all.Go(w.work)
+	if w.idle {
+		all.Go(func() { atIdle(w.work) })
+	} else {
+		for range min(runtime.GOMAXPROCS(0), maxWorkers) {
+			all.Go(w.work)
+		}
 	}
 	all.Wait()
 	return w.result()
