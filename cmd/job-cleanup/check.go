@@ -120,7 +120,7 @@ func (s *site) check(sub *subject) ([]finding, error) {
 			found = append(found, finding{sub.unit.Name, planFinding(p)})
 		}
 	}
-	facts := unitfile.Facts{Unit: sub.unit, Specs: compiled.Specs, Timeout: compiled.Settings.Timeout}
+	facts := unitfile.Facts{Unit: sub.unit, Specs: compiled.Specs, Timeout: compiled.Settings.Timeout, Strict: compiled.Settings.Strict}
 	for _, f := range unitfile.Check(facts) {
 		found = append(found, finding{sub.unit.Name, f})
 	}

@@ -33,6 +33,7 @@ type Facts struct {
 	Unit    *Unit
 	Specs   []residue.Spec // of the unit's compiled plan
 	Timeout time.Duration  // TimeoutSec= of [X-Cleanup]; 0: not set
+	Strict  bool           // ExitPolicy=strict
 }
 
 // check is one row of the table: what it is called, where it finds fault, and

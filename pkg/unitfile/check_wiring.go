@@ -14,6 +14,9 @@ var wiringChecks = []check{
 	{"no-dash", Err, noDash,
 		"{}= without \"-\": a cleanup that fails, or a missing program, fails the job",
 		"put a \"-\" before the program: {}=-/usr/bin/job-cleanup …"},
+	{"strict-dash", Err, strictDash,
+		"the \"-\" of {}= has the service manager ignore the strict exit status",
+		"leave the \"-\" away: {}=/usr/bin/job-cleanup run …"},
 	{"unescaped-variable", Err, unescapedVariable,
 		"the service manager expands {} on this line itself, an unset one to nothing",
 		"write ${} here, or put the step into an [X-Cleanup.KIND] section"},
@@ -39,11 +42,27 @@ func noHook(f *Facts) []place {
 func noDash(f *Facts) []place {
 	var out []place
 	for _, h := range slices.Concat(f.hooks("arm"), f.hooks("run")) {
-		if !strings.Contains(h.Prefix, "-") {
+		if !strings.Contains(h.Prefix, "-") && !f.strict(h) {
 			out = append(out, place{h.Entry, h.Key})
 		}
 	}
 	return out
+}
+
+func strictDash(f *Facts) []place {
+	var out []place
+	for _, h := range f.hooks("run") {
+		if strings.Contains(h.Prefix, "-") && f.strict(h) {
+			out = append(out, place{h.Entry, h.Key})
+		}
+	}
+	return out
+}
+
+// strict reports whether a hook is meant to fail the job when something is
+// left.
+func (f *Facts) strict(h Hook) bool {
+	return h.Verb == "run" && (f.Strict || slices.Contains(strings.Fields(h.Value), "--strict"))
 }
 
 func unescapedVariable(f *Facts) []place {
