@@ -18,7 +18,8 @@ type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	signals        <-chan os.Signal
-	uid, gid, pid  int // effective
+	uid, gid, pid  int       // effective
+	progress       *progress // of long work; nil where nobody is told
 }
 
 // verb is one word of the command line. Each has a file of its own.

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"job-cleanup/pkg/ledger"
 	"job-cleanup/pkg/outcome"
 )
@@ -26,6 +28,7 @@ type execOrder struct {
 
 	Steps, Skip, Only []string
 	Force             bool
+	Group             int // of processes, that exec is in
 }
 
 func cleanerVerb() *verb {
@@ -69,6 +72,7 @@ func (j *execJob) order() execOrder {
 		Plan: o.plan, StateDir: o.stateDir, RuntimeDir: o.runtimeDir, LogFile: o.logFile,
 		MetricsFile: o.metricsFile, Timeout: o.timeout,
 		Steps: o.steps, Skip: o.skip, Only: o.only, Force: o.force,
+		Group: unix.Getpgrp(),
 	}
 }
 
@@ -77,10 +81,12 @@ func runCleaner(ctx context.Context, p *program, _ *options) (int, error) {
 	if err := gob.NewDecoder(p.stdin).Decode(&order); err != nil {
 		return 0, fmt.Errorf("read the order: %w", err)
 	}
-	s, err := p.site(&options{
+	o := &options{
 		plan: order.Plan, stateDir: order.StateDir, runtimeDir: order.RuntimeDir, logFile: order.LogFile,
 		metricsFile: order.MetricsFile, timeout: order.Timeout, steps: order.Steps, skip: order.Skip, only: order.Only, force: order.Force,
-	})
+	}
+	defer p.showProgress(o, order.Group)()
+	s, err := p.site(o)
 	if err != nil {
 		return 0, err
 	}
@@ -98,7 +104,6 @@ func runCleaner(ctx context.Context, p *program, _ *options) (int, error) {
 	_, err = s.cleanup(ctx, sub)
 	s.settleExec(sub)
 	s.metrics(ctx, sub, began)
-
 	return exitDone, err
 }
 

@@ -33,6 +33,8 @@ func (p *pass) later(ctx context.Context, led *ledger.Ledger, state *ledger.Stat
 	}
 	if len(items) > 0 {
 		began := time.Now()
+		rec.progress = p.progress
+		p.progress.expect(job.Unit, items)
 		if !sure {
 			items = rec.holdConditional(items, &sum)
 		}

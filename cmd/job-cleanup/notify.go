@@ -22,30 +22,34 @@ func (s *site) notifySystemd(budget engine.Budget, w *work) func() {
 	if socket == "" {
 		return func() {}
 	}
-	_ = manager.Notify(socket, fmt.Sprintf("STATUS=removing what %d steps name", len(w.items)+len(w.lent)))
-	done := make(chan struct{})
+	until := time.Time{}
 	if w.plan.Settings.Timeout > 0 {
-		go extend(socket, budget.Total, done)
+		until = time.Now().Add(budget.Total)
 	}
+	done := make(chan struct{})
+	go func() {
+		next := time.NewTicker(extendEvery)
+		defer next.Stop()
+		for {
+			_ = manager.Notify(socket, s.notice(until)...)
+			select {
+			case <-next.C:
+			case <-done:
+				return
+			}
+		}
+	}()
 	return func() { close(done) }
 }
 
-// extend keeps the manager's limit away until ours is over.
-func extend(socket string, limit time.Duration, done <-chan struct{}) {
-	over := time.NewTimer(limit)
-	defer over.Stop()
-	next := time.NewTicker(extendEvery)
-	defer next.Stop()
-	for {
-		_ = manager.Notify(socket, fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", extendBy.Microseconds()))
-		select {
-		case <-next.C:
-		case <-over.C:
-			return
-		case <-done:
-			return
-		}
+// notice is what the manager is told now: how far we are, and that its limit
+// should be further away than now, until ours is over.
+func (s *site) notice(until time.Time) []string {
+	lines := []string{"STATUS=" + s.progress.line(0)}
+	if time.Now().Before(until) {
+		lines = append(lines, fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", extendBy.Microseconds()))
 	}
+	return lines
 }
 
 // notifySocket is the manager's own socket, if the environment names that. A

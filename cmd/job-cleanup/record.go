@@ -28,9 +28,13 @@ type recorder struct {
 	stash      *secret.Stash // of the job's secrets; nil when there is none to be emptied
 	unrecorded sync.Once
 	lacking    atomic.Bool // something could not be written to the ledger
+	progress   *progress   // nil where nobody is told
 }
 
-var _ engine.Recorder = (*recorder)(nil)
+var (
+	_ engine.Recorder = (*recorder)(nil)
+	_ engine.Watcher  = (*recorder)(nil)
+)
 
 // newRecorder makes the recorder of one job; without a ledger it tells the
 // journal only.
@@ -43,10 +47,16 @@ func newRecorder(led *ledger.Ledger, out journal.Sender, job residue.Job) *recor
 // Record implements engine.Recorder. A step that can't be written to the
 // ledger is told once, as a warning: the cleanup goes on.
 func (r *recorder) Record(ev engine.Event) {
+	r.progress.record(ev)
 	r.note(ev)
 	if rec, ok := journalRecord(r.job, ev); ok {
 		r.send(rec)
 	}
+}
+
+// Begin implements engine.Watcher.
+func (r *recorder) Begin(spec residue.Spec, of *residue.Residue) func() {
+	return r.progress.begin(engine.Event{Spec: spec, Residue: of})
 }
 
 // note writes an event to the ledger.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 
 	"job-cleanup/pkg/engine"
 	"job-cleanup/pkg/expand"
@@ -39,6 +40,7 @@ func runVerb() *verb {
 }
 
 func runRun(ctx context.Context, p *program, o *options) (int, error) {
+	defer p.showProgress(o, unix.Getpgrp())()
 	s, sub, err := p.about(ctx, o, false)
 	if err != nil {
 		return 0, err
@@ -126,6 +128,8 @@ func (s *site) cleanup(ctx context.Context, sub *subject) (int, error) {
 		return exitDone, nil
 	}
 	release := s.lockUnit(ctx, sub, budget)
+	rec.progress = s.progress
+	s.progress.expect(sub.job.Unit, slices.Concat(w.lent, w.items))
 	defer s.notifySystemd(budget, w)()
 	sum := s.clean(ctx, drain, sub, w, rec, budget)
 	rec.book.end(ledger.Ended(ledger.Ending{Outcome: sub.outcome, RunStart: began, RunEnd: time.Now()}))

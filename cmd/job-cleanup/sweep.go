@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 
 	"job-cleanup/pkg/ledger"
 	"job-cleanup/pkg/residue"
@@ -30,6 +31,7 @@ func sweepVerb() *verb {
 }
 
 func runSweep(ctx context.Context, p *program, o *options) (int, error) {
+	defer p.showProgress(o, unix.Getpgrp())()
 	s, err := p.site(o)
 	if err != nil {
 		return 0, err

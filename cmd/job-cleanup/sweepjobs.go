@@ -146,6 +146,7 @@ func (p *pass) tracked(ctx context.Context, who residue.Identity, job ledger.Job
 	j := &jobProcess{exe: self, rec: newRecorder(nil, p.journal, job.Job), order: order{
 		Job: job, State: p.shared, Runtime: p.runtime, Total: total, Sweep: &o,
 	}}
+	p.progress.expect(job.Unit, nil)
 	err := j.run(ctx, p.drain, who)
 	if len(j.sum.Count) > 0 {
 		j.rec.job.Invocation = ""

@@ -117,7 +117,7 @@ func (e *Engine) cameBack(ctx context.Context, drain <-chan struct{}, t task, la
 	ctx, cancel := t.bound(ctx)
 	defer cancel()
 	c := caller{engine: e, ctx: ctx, drain: drain, endpoint: t.endpoint}
-	found, took, _ := c.find(cleaner)
+	found, took, _ := c.find(t)
 	found = t.again.fresh(found)
 	if len(found) == 0 {
 		return false

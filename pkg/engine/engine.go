@@ -192,7 +192,7 @@ func (e *Engine) find(c caller, t task) ([]residue.Residue, bool) {
 	if t.Resolved {
 		return t.Found, true
 	}
-	found, took, err := c.find(t.cleaner)
+	found, took, err := c.find(t)
 	found = union(t.Found, found)
 	if len(found) > 0 || err == nil {
 		e.Recorder.Record(Event{Spec: t.Spec, Status: Found, Residues: found, Complete: err == nil})
@@ -203,12 +203,13 @@ func (e *Engine) find(c caller, t task) ([]residue.Residue, bool) {
 	return found, err == nil
 }
 
-// find calls a cleaner's Find. Its results are to be used though it may have
+// find calls the Find of a task's cleaner. Its results are to be used though it may have
 // failed.
-func (c caller) find(cleaner residue.Cleaner) (found []residue.Residue, took time.Duration, err error) {
+func (c caller) find(t task) (found []residue.Residue, took time.Duration, err error) {
 	answer := make(chan []residue.Residue, 1)
 	took, err = c.call(func(ctx context.Context) error {
-		found, err := cleaner.Find(ctx)
+		defer c.engine.begin(t.Spec, nil)()
+		found, err := t.cleaner.Find(ctx)
 		answer <- found
 		return err
 	})
@@ -247,7 +248,10 @@ func (e *Engine) remove(c caller, t task, r residue.Residue) {
 		e.report(Event{Spec: t.Spec, Residue: &r, Status: Found})
 		return
 	}
-	took, err := c.call(func(ctx context.Context) error { return t.cleaner.Remove(ctx, r) })
+	took, err := c.call(func(ctx context.Context) error {
+		defer e.begin(t.Spec, &r)()
+		return t.cleaner.Remove(ctx, r)
+	})
 	if err != nil {
 		t.again.keep(r)
 		e.fail(t.Item, &r, err, took)

@@ -74,6 +74,21 @@ func (ev Event) Ref() string {
 // the cleanup goes on.
 type Recorder interface{ Record(Event) }
 
+// Watcher is a Recorder that is also told when a call begins, a find for a nil
+// residue, else the removal of that residue; and by the function that it
+// returns, when the call is over.
+type Watcher interface {
+	Begin(residue.Spec, *residue.Residue) (over func())
+}
+
+// begin tells a Recorder that wants to know.
+func (e *Engine) begin(spec residue.Spec, r *residue.Residue) (over func()) {
+	if w, ok := e.Recorder.(Watcher); ok {
+		return w.Begin(spec, r)
+	}
+	return func() {}
+}
+
 // Summary counts the ends of one cleanup.
 type Summary struct {
 	Count map[Status]int

@@ -1,6 +1,7 @@
 package system_test
 
 import (
+	"strings"
 	"testing"
 
 	"job-cleanup/pkg/journal"
@@ -49,7 +50,7 @@ func TestMoreTime(t *testing.T) {
 TimeoutSec=30
 
 [X-Cleanup.Command]
-Run=/bin/sh -c 'sleep 5; touch /srv/told/%N.cleaned'
+Run=/bin/sh -c 'sleep 5; systemctl show --value -p StatusText %n >/srv/told/%N.status; touch /srv/told/%N.cleaned'
 
 [X-Cleanup.Path]
 Remove=/var/tmp/%N-tree
@@ -62,6 +63,10 @@ Remove=/var/tmp/%N-tree
 			t.Errorf("it had no time: %v", said(m, "more.service"))
 		}
 		wantVerdict(t, m, "more.service", "success", "0")
+		status := m.Shell("cat /srv/told/more.status")
+		if !strings.HasPrefix(status, "cleaning more.service  ") || !strings.Contains(status, "  command /bin/sh") {
+			t.Errorf("meanwhile systemctl status showed %q", status)
+		}
 
 		install(m, "less.service", oneshot(job, slow))
 		runUnit(m, "less.service")
