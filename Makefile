@@ -1,7 +1,9 @@
 # make build    one static binary, build/job-cleanup
 # make test     installs what the tests need (as root, on Debian), then runs everything
 # make demo     the main job for real, in a systemd container
-# make install  the binary and the units, below DESTDIR and PREFIX
+# make man      the manual pages, in build/man
+# make install  the binary, units, manual pages and completions, below DESTDIR
+#               and PREFIX
 # make lint bench fuzz clean
 
 SHELL       := /bin/bash
@@ -16,16 +18,30 @@ export JOB_CLEANUP_TEST_CACHE ?= $(if $(filter 0,$(shell id -u)),/var/cache,$(or
 LINT_VERSION := 2.15.0
 LINT         := $(JOB_CLEANUP_TEST_CACHE)/golangci-lint-$(LINT_VERSION)/golangci-lint
 
+# A go-md2man from elsewhere will do too: make MD2MAN=go-md2man.
+MD2MAN_VERSION := 2.0.7
+MD2MAN_BUILT   := $(JOB_CLEANUP_TEST_CACHE)/go-md2man-$(MD2MAN_VERSION)/go-md2man
+MD2MAN         ?= $(MD2MAN_BUILT)
+
+# The date of the manual pages, so that they are the same wherever they are made.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
+
 FUZZTIME ?= 20s
 
 PREFIX  ?= /usr
 
-.PHONY: build install test setup lint gotest bench fuzz demo clean
+.PHONY: build man install test setup lint gotest bench fuzz demo clean
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o build/job-cleanup ./cmd/job-cleanup
 
-install: build
+man: $(filter $(MD2MAN_BUILT),$(MD2MAN))
+	go run ./packaging/man -md2man "$(MD2MAN)" -version "$(VERSION)" -epoch "$(SOURCE_DATE_EPOCH)" -out build/man
+
+$(MD2MAN_BUILT):
+	GOBIN=$(@D) go install github.com/cpuguy83/go-md2man/v2@v$(MD2MAN_VERSION)
+
+install: build man
 	install -D -m 0755 build/job-cleanup $(DESTDIR)$(PREFIX)/bin/job-cleanup
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system units/*.service units/*.timer
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/systemd/user units/user/*
@@ -33,6 +49,12 @@ install: build
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system-generators
 	ln -sf ../../../bin/job-cleanup $(DESTDIR)$(PREFIX)/lib/systemd/system-generators/job-cleanup-generator
 	install -D -m 0644 packaging/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/job-cleanup.conf
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 build/man/*.1
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man5 build/man/*.5
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man7 build/man/*.7
+	install -D -m 0644 packaging/completions/job-cleanup.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/job-cleanup
+	install -D -m 0644 packaging/completions/_job-cleanup $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_job-cleanup
+	install -D -m 0644 packaging/completions/job-cleanup.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/job-cleanup.fish
 
 test: setup lint gotest
 

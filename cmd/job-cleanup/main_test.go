@@ -12,7 +12,7 @@ import (
 	"job-cleanup/pkg/residue"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/plan.md from the kinds' tables")
+var update = flag.Bool("update", false, "rewrite the pages and completions that are made from the program")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"job-cleanup": main})
