@@ -31,8 +31,8 @@ func anchors(page string) map[string]bool {
 func TestLinks(t *testing.T) {
 	links := 0
 	eachFile(t, func(path string, text []byte) {
-		if !strings.HasSuffix(path, ".md") {
-			return
+		if !strings.HasSuffix(path, ".md") || strings.HasPrefix(path, filepath.Join("..", "pkg")) {
+			return // below pkg are parts that pages are made of
 		}
 		prose := coded.ReplaceAllString(fenced.ReplaceAllString(string(text), ""), "")
 		for _, found := range linked.FindAllStringSubmatch(prose, -1) {

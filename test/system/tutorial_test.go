@@ -3,6 +3,7 @@ package system_test
 import (
 	"flag"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ const (
 	tutorialUnit = "/etc/systemd/system/nightly@.service"
 )
 
-var update = flag.Bool("update", false, "rewrite what docs/tutorial.md says that the program prints")
+var update = flag.Bool("update", false, "rewrite what the pages say that the program prints")
 
 // TestTutorial does what docs/tutorial.md says, in its order, and compares what
 // is printed with what stands there. Servers have other addresses, and times
@@ -27,12 +28,13 @@ func TestTutorial(t *testing.T) {
 		t.Fatal(err)
 	}
 	inSuites(t, func(t *testing.T, m *rig.Machine) {
-		r := &reader{t: t, m: m, world: newTutorialWorld(t, m)}
+		w := newTutorialWorld(t, m)
+		r := &reader{t: t, m: m, world: w}
 		text := r.follow(string(page))
 		if r.commands < 20 || r.meanwhiles < 6 {
 			t.Errorf("only %d commands and %d events were found", r.commands, r.meanwhiles)
 		}
-		r.world.wantClean()
+		w.wantClean()
 		if *update && m.Suite == rig.Suites[0] {
 			if err := os.WriteFile(tutorialPage, []byte(text), 0o644); err != nil {
 				t.Fatal(err)
@@ -41,11 +43,55 @@ func TestTutorial(t *testing.T) {
 	})
 }
 
-// reader is somebody who does what the page says.
+// TestDesk tries what the pages of the kinds say under "At your desk".
+func TestDesk(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/kinds/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inSuites(t, func(t *testing.T, m *rig.Machine) {
+		r := &reader{t: t, m: m, world: bareWorld{}}
+		for _, path := range pages {
+			page, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, desk, ok := strings.Cut(string(page), "\n## At your desk\n")
+			if !ok {
+				continue
+			}
+			desk = r.follow(desk)
+			if *update && m.Suite == rig.Suites[0] {
+				if err := os.WriteFile(path, []byte(before+"\n## At your desk\n"+desk), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if r.commands < 8 {
+			t.Errorf("only %d commands were found", r.commands)
+		}
+	})
+}
+
+// world is what a page takes for granted.
+type world interface {
+	real(text string) string  // what stands on the page, as it is here
+	shown(text string) string // what is printed here, as the page has it
+	meanwhile(what string)
+}
+
+// bareWorld is the machine alone.
+type bareWorld struct{}
+
+func (bareWorld) real(text string) string  { return text }
+func (bareWorld) shown(text string) string { return text }
+func (bareWorld) meanwhile(string)         {}
+
+// reader is somebody who does what a page says.
 type reader struct {
 	t                    *testing.T
 	m                    *rig.Machine
-	world                *tutorialWorld
+	world                world
 	unit                 string // as far as the page has come
 	commands, meanwhiles int
 }
@@ -115,8 +161,8 @@ func (r *reader) session(text string) string {
 	for _, one := range strings.Split("\n"+text, "\n$ ")[1:] {
 		command, want, _ := strings.Cut(one, "\n")
 		r.commands++
-		result := r.m.Run("sh", "-c", r.world.real(command))
-		got := r.world.shown(result.Stdout + result.Stderr)
+		result := r.m.Run("sh", "-c", "exec 2>&1\n"+r.world.real(command))
+		got := r.world.shown(result.Stdout)
 		if !*update && !slices.Equal(sortedLines(got), sortedLines(want)) {
 			r.t.Errorf("%s: %q prints\n%s\nand the page has\n%s", r.m.Suite, command, got, want)
 		}
@@ -141,6 +187,7 @@ var changing = []struct {
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "ID"},
 	{regexp.MustCompile(`\b([0-9a-f]{32}|[0-9A-Za-z]{24})\b`), "ID"},
 	{regexp.MustCompile(`#[0-9a-f]{12}\b`), "#ID"},
+	{regexp.MustCompile(`\bprocess \d+`), "process PID"},
 	{regexp.MustCompile(`\b\d+(\.\d+)?(µs|ms|s|min)\b`), "SPAN"},
 	{regexp.MustCompile(` +`), " "},
 }
