@@ -187,6 +187,7 @@ var changing = []struct {
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "ID"},
 	{regexp.MustCompile(`\b([0-9a-f]{32}|[0-9A-Za-z]{24})\b`), "ID"},
 	{regexp.MustCompile(`#[0-9a-f]{12}\b`), "#ID"},
+	{regexp.MustCompile(`~[0-9a-f]+-[0-9a-f]+`), "~ID"},
 	{regexp.MustCompile(`\bprocess \d+`), "process PID"},
 	{regexp.MustCompile(`\b\d+(\.\d+)?(µs|ms|s|min)\b`), "SPAN"},
 	{regexp.MustCompile(` +`), " "},
