@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,7 +109,13 @@ func TestDeferWhileTheUnitRuns(t *testing.T) {
 	spec := w.deferring(filepath.Join(t.TempDir(), "tree"))
 	plain := w.spec("path", "Remove", spec.Value+"-plain", residue.Data)
 	makes(t, plain.Value)
-	w.records(append(w.putOff(spec), ledger.NewSpec(plain))...)
+	stays := w.deferring(spec.Value + "-stays") // put off in vain: it is found and stands in its place
+	records := slices.Concat(w.putOff(spec), w.putOff(stays), []ledger.Record{ledger.NewSpec(plain)})
+	aside, err := filepath.Glob(filepath.Dir(spec.Value) + "/.job-cleanup~tree-stays~*")
+	if err != nil || len(aside) != 1 || os.Rename(aside[0], stays.Value) != nil {
+		t.Fatal(aside, err)
+	}
+	w.records(records...)
 	makes(t, spec.Value)
 	w.bus.Put(managertest.Unit{Name: "late.service", Active: "active", Sub: "running", Invocation: strings.Repeat("2", 32)})
 	p := w.round()
@@ -123,10 +130,10 @@ func TestDeferWhileTheUnitRuns(t *testing.T) {
 	if !p.empty(t.Context()) || asides(t, spec.Value) != 0 {
 		t.Error("it stays")
 	}
-	if !there(spec.Value) || !there(plain.Value) {
+	if !there(spec.Value) || !there(plain.Value) || !there(stays.Value) {
 		t.Error("the tree in which the unit runs is gone")
 	}
-	if owed := w.owes(); len(owed) != 1 {
+	if owed := w.owes(); len(owed) != 2 {
 		t.Errorf("owed: %q", owed)
 	}
 }
@@ -169,8 +176,8 @@ func TestDeferredByArm(t *testing.T) {
 	if there(inPlace.Value) || asides(t, inPlace.Value) != 1 {
 		t.Error("what no hook came to was not moved aside")
 	}
-	if asides(t, aside.Value) != 1 {
-		t.Error("what stood aside was deleted while a job waited")
+	if asides(t, aside.Value) != 1 || !slices.Contains(w.owes(), "unsettled 0") {
+		t.Errorf("what stood aside was touched while a job waited: %q", w.owes())
 	}
 	w.round().empty(t.Context())
 	if asides(t, inPlace.Value)+asides(t, aside.Value) != 0 {
@@ -245,6 +252,38 @@ func TestDeferAsJob(t *testing.T) {
 		t.Errorf("deleted while others wait for it:\n%s", out)
 	}
 	if out := s.sweep(); asides(t, tree) != 0 || !strings.Contains(out, "removed path "+tree) {
+		t.Errorf("it stays:\n%s", out)
+	}
+}
+
+// TestDeferByHand: what is put off is no other debt of the same step, whose
+// place may hold something new.
+func TestDeferByHand(t *testing.T) {
+	w := newSwept(t, func() {})
+	deferred, failed := w.deferring(filepath.Join(t.TempDir(), "tree")), w.spec("path", "Remove", "/var/tmp/none", residue.Data)
+	w.records(append(w.putOff(deferred), ledger.NewSpec(failed))...)
+	owed := map[string]bool{}
+	w.owedBy(t.Context(), w.store, ledger.Entry{Unit: w.job.Unit, Invocation: w.job.Invocation}, owed)
+	if len(owed) != 1 || !owed[failed.ID] {
+		t.Errorf("owed: %v", owed)
+	}
+}
+
+// TestDeferLent: what root has done with the job's rights it writes down
+// itself, and the process that does it can't tell when: it puts nothing off.
+func TestDeferLent(t *testing.T) {
+	s := newStage(t)
+	tree := filepath.Join(filepath.Dir(s.file("own", nobody)), "tree")
+	makes(t, tree)
+	for _, dir := range []string{tree, filepath.Join(tree, "sub")} {
+		s.must(os.Chown(dir, nobody, nobody))
+	}
+	spec := (&swept{}).deferring(tree)
+	spec.FromEnv = true
+	s.must(s.root().Append(t.Context(), ledger.NewSpec(spec)))
+	s.forge(ofOtherBoot(), ledger.NewSpec(s.tracked(tree+"-tracked"))) // so that it has a ledger for that
+	out := s.run("run", "--unit", "u.service", "--invocation", "one")
+	if there(tree) || asides(t, tree) != 0 {
 		t.Errorf("it stays:\n%s", out)
 	}
 }
