@@ -29,7 +29,7 @@ func TestTutorial(t *testing.T) {
 	}
 	inSuites(t, func(t *testing.T, m *rig.Machine) {
 		w := newTutorialWorld(t, m)
-		r := &reader{t: t, m: m, world: w}
+		r := &reader{t: t, m: m, world: w, edits: true}
 		text := r.follow(string(page))
 		if r.commands < 20 || r.meanwhiles < 6 {
 			t.Errorf("only %d commands and %d events were found", r.commands, r.meanwhiles)
@@ -43,31 +43,28 @@ func TestTutorial(t *testing.T) {
 	})
 }
 
-// TestDesk tries what the pages of the kinds say under "At your desk".
-func TestDesk(t *testing.T) {
+// TestSessions types what other pages show of a root shell.
+func TestSessions(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/kinds/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	pages = append(pages, "../../docs/check.md", "../../docs/generate.md")
 	inSuites(t, func(t *testing.T, m *rig.Machine) {
-		r := &reader{t: t, m: m, world: bareWorld{}}
+		r := &reader{t: t, m: m, world: bareWorld{m}}
 		for _, path := range pages {
 			page, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			before, desk, ok := strings.Cut(string(page), "\n## At your desk\n")
-			if !ok {
-				continue
-			}
-			desk = r.follow(desk)
+			text := r.follow(string(page))
 			if *update && m.Suite == rig.Suites[0] {
-				if err := os.WriteFile(path, []byte(before+"\n## At your desk\n"+desk), 0o644); err != nil {
+				if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
-		if r.commands < 8 {
+		if r.commands < 20 {
 			t.Errorf("only %d commands were found", r.commands)
 		}
 	})
@@ -81,17 +78,23 @@ type world interface {
 }
 
 // bareWorld is the machine alone.
-type bareWorld struct{}
+type bareWorld struct{ m *rig.Machine }
 
 func (bareWorld) real(text string) string  { return text }
 func (bareWorld) shown(text string) string { return text }
-func (bareWorld) meanwhile(string)         {}
+
+// meanwhile writes a unit: "NAME has TEXT", where a bar ends a line.
+func (w bareWorld) meanwhile(what string) {
+	name, text, _ := strings.Cut(what, " has ")
+	w.m.Write(name, 0o644, strings.ReplaceAll(text, "|", "\n")+"\n")
+}
 
 // reader is somebody who does what a page says.
 type reader struct {
 	t                    *testing.T
 	m                    *rig.Machine
 	world                world
+	edits                bool   // writes what the page says into the unit
 	unit                 string // as far as the page has come
 	commands, meanwhiles int
 }
@@ -112,15 +115,15 @@ func (r *reader) follow(page string) string {
 		}
 		out.WriteString(page[at:found[0]])
 		at = found[1]
-		switch part(1) {
-		case "console":
+		switch language := part(1); {
+		case language == "console":
 			out.WriteString("```console\n" + r.session(part(2)) + "```")
 			continue
-		case "ini":
+		case language == "ini" && r.edits:
 			r.edit(part(2))
-		case "sh":
+		case language == "sh" && r.edits:
 			r.script(part(2))
-		default:
+		case language == "":
 			r.meanwhiles++
 			r.world.meanwhile(part(3))
 		}
