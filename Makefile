@@ -23,6 +23,8 @@ MD2MAN_VERSION := 2.0.7
 MD2MAN_BUILT   := $(JOB_CLEANUP_TEST_CACHE)/go-md2man-$(MD2MAN_VERSION)/go-md2man
 MD2MAN         ?= $(MD2MAN_BUILT)
 
+MAN := build/man
+
 # The date of the manual pages, so that they are the same wherever they are made.
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
 
@@ -36,7 +38,7 @@ build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o build/job-cleanup ./cmd/job-cleanup
 
 man: $(filter $(MD2MAN_BUILT),$(MD2MAN))
-	go run ./packaging/man -md2man "$(MD2MAN)" -version "$(VERSION)" -epoch "$(SOURCE_DATE_EPOCH)" -out build/man
+	go run ./packaging/man -md2man "$(MD2MAN)" -version "$(VERSION)" -epoch "$(SOURCE_DATE_EPOCH)" -out "$(MAN)"
 
 $(MD2MAN_BUILT):
 	GOBIN=$(@D) go install github.com/cpuguy83/go-md2man/v2@v$(MD2MAN_VERSION)
@@ -49,9 +51,9 @@ install: build man
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system-generators
 	ln -sf ../../../bin/job-cleanup $(DESTDIR)$(PREFIX)/lib/systemd/system-generators/job-cleanup-generator
 	install -D -m 0644 packaging/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/job-cleanup.conf
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 build/man/*.1
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man5 build/man/*.5
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man7 build/man/*.7
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN)/*.1
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man5 $(MAN)/*.5
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man7 $(MAN)/*.7
 	install -D -m 0644 packaging/completions/job-cleanup.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/job-cleanup
 	install -D -m 0644 packaging/completions/_job-cleanup $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_job-cleanup
 	install -D -m 0644 packaging/completions/job-cleanup.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/job-cleanup.fish
@@ -63,7 +65,7 @@ setup:
 	go run ./test/servers/prepare
 
 lint: $(LINT)
-	@unformatted=$$(gofmt -l cmd pkg test); if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
+	@unformatted=$$(gofmt -l cmd pkg test packaging); if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 	$(LINT) run
 

@@ -9,8 +9,10 @@ set -euo pipefail
 # e2fsprogs, procps, util-linux: chattr, mkfs, pkill, nsenter
 # postgresql, redis-server, rabbitmq-server: real servers, which tests start
 # awscli, curl, postgresql-client: the usual shell hook, which make bench measures
+# man-db, mandoc: two readers of the manual pages
+# bash-completion, zsh, fish: the shells whose completions are tested
 packages=(systemd-container debootstrap dbus-daemon gcc libc6-dev e2fsprogs procps util-linux
-	postgresql redis-server rabbitmq-server awscli curl postgresql-client)
+	postgresql redis-server rabbitmq-server awscli curl postgresql-client man-db mandoc bash-completion zsh fish)
 
 missing=()
 for package in "${packages[@]}"; do

@@ -105,7 +105,7 @@ func lists() []wordList {
 	nounNames = nouns()
 	verbNames = append(verbNames, "help")
 	return []wordList{
-		{"start", append(slices.Clone(verbNames), "--help", "--version")},
+		{"start", strings.Fields("--help --version")},
 		{"verb", verbNames},
 		{"noun", nounNames},
 		{"generated", []string{"unit", "timer", "dropin"}},

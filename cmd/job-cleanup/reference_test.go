@@ -100,13 +100,17 @@ func verbsPart() string {
 				rows.WriteString(markRows(flag.Name))
 			}
 		})
-		for i, group := range shared {
-			if names := groups[i]; names != nil {
-				fmt.Fprintf(&b, "\n%s: %s.\n", group.title, strings.Join(names, ", "))
-			}
-		}
 		if rows.Len() > 0 {
 			b.WriteString("\n| option | |\n|---|---|\n" + rows.String())
+		}
+		var also []string
+		for i, group := range shared {
+			if names := groups[i]; names != nil {
+				also = append(also, group.title+": "+strings.Join(names, ", ")+".")
+			}
+		}
+		if also != nil {
+			b.WriteString("\n" + hang("", strings.Join(also, " ")))
 		}
 		if v.name == "track" {
 			b.WriteString(trackPart())
@@ -168,7 +172,8 @@ func markRows(name string) string {
 	}
 	var b strings.Builder
 	for _, doc := range slices.Compact(docs) {
-		fmt.Fprintf(&b, "| `--%s VALUE` | of %s: %s |\n", name, strings.Join(of[doc], ", "), doc)
+		text := strings.ToLower(doc[:1]) + strings.TrimSuffix(doc[1:], ".")
+		fmt.Fprintf(&b, "| `--%s VALUE` | of %s: %s |\n", name, strings.Join(of[doc], ", "), text)
 	}
 	return b.String()
 }

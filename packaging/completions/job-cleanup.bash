@@ -78,7 +78,7 @@ _job_cleanup_units() {
 # Files are left to readline, which knows how to quote them.
 _job_cleanup_values() {
     case $1 in
-    start) printf '%s\n' 'run' 'arm' 'track' 'sweep' 'plan' 'status' 'check' 'generate' 'exec' 'history' 'version' 'help' '--help' '--version' ;;
+    start) printf '%s\n' '--help' '--version' ;;
     verb) printf '%s\n' 'run' 'arm' 'track' 'sweep' 'plan' 'status' 'check' 'generate' 'exec' 'history' 'version' 'help' ;;
     noun) printf '%s\n' 'amqp-messages' 'amqp-queue' 'amqp-exchange' 'aws-profile' 'aws-cache' 'consul-lock' 'consul-semaphore' 'consul-session' 'consul-keys' 'lockfile' 'path-mount' 'path' 'postgres-backend' 'postgres-prepared' 'postgres-slot' 'postgres-rows' 'postgres-table' 'postgres-schema' 'postgres-database' 'redis-keys' 'redis-lock' 's3-upload' 's3-object' 'vault-token' 'vault-lease' ;;
     generated) printf '%s\n' 'unit' 'timer' 'dropin' ;;
@@ -172,7 +172,8 @@ _job_cleanup() {
     [[ " ${words[*]} " == *" --user "* ]] && manager=(--user)
 
     if [[ ${#words[@]} -le 2 ]]; then
-        what=start
+        what=verb
+        [[ $current == -* ]] && what=start
     else
         _job_cleanup_read
         if [[ $verb == exec && $command == 0 && -z $expected && $current != -* ]]; then

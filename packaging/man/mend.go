@@ -31,10 +31,17 @@ var (
 	blank   = regexp.MustCompile(`\n{2,}`)
 )
 
+// longSpan is what may not fit on a line behind other text.
+const longSpan = 60
+
 // running mends what is no example.
 func running(roff string) string {
 	roff = bold.ReplaceAllStringFunc(roff, func(found string) string {
-		return `\fB` + copyable.Replace(found[3:len(found)-3]) + `\fR`
+		text := copyable.Replace(found[3 : len(found)-3])
+		if len(found) > longSpan {
+			text = strings.ReplaceAll(text, "/", `/\:`) // may break there
+		}
+		return `\fB` + text + `\fR`
 	})
 	return narrow(blank.ReplaceAllString(roff, "\n"))
 }

@@ -122,7 +122,8 @@ _job_cleanup() {
     [[ " ${words[*]} " == *" --user "* ]] && manager=(--user)
 
     if [[ ${#words[@]} -le 2 ]]; then
-        what=start
+        what=verb
+        [[ $current == -* ]] && what=start
     else
         _job_cleanup_read
         if [[ $verb == exec && $command == 0 && -z $expected && $current != -* ]]; then
