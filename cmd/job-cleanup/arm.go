@@ -52,7 +52,7 @@ func runArm(ctx context.Context, p *program, o *options) (int, error) {
 	case <-drain:
 		return exitDone, nil
 	case <-ctx.Done():
-		p.warn("arming took too long; the job starts as it is")
+		p.warn("job-cleanup plan UNIT shows what takes long; what was not armed, run still finds", "arming took too long; the job starts as it is")
 		return exitDone, nil
 	}
 }

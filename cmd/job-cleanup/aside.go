@@ -85,7 +85,7 @@ func (p *pass) empty(ctx context.Context) bool {
 			_, err = p.tracked(ctx, w.owner, ledger.Job{Job: residue.Job{Unit: w.unit}}, sweepOrder{Aside: true, Before: time.Now()})
 		}
 		if err != nil {
-			p.warn("%s/%s: %v", w.unit, w.invocation, err)
+			p.trouble(w.unit+"/"+w.invocation, err)
 			ok = false
 		}
 	}

@@ -151,7 +151,7 @@ func (s *site) loaded(ctx context.Context) ([]*subject, error) {
 		}
 		u, err := unitfile.LoadFrom(live.Name, live.Fragment, live.DropIns)
 		if err != nil {
-			s.warn("%v", err)
+			s.trouble("", err)
 			continue
 		}
 		subjects = append(subjects, s.asSubject(u))

@@ -70,6 +70,9 @@ type usageError struct{ text, hint string }
 
 func (e usageError) Error() string { return e.text }
 
+// Hint says what to write instead.
+func (e usageError) Hint() string { return e.hint }
+
 func usagef(hint, format string, args ...any) error {
 	return usageError{text: fmt.Sprintf(format, args...), hint: hint}
 }

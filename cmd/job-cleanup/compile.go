@@ -40,7 +40,7 @@ func (s *site) sections(sub *subject) ([]unitfile.Section, []unitfile.Problem, e
 	case s.opts.plan != "":
 		text, err := os.ReadFile(s.opts.plan)
 		if err != nil && sub.job.Armed { // the job may have removed it; what was armed is known
-			s.warn("read plan: %v", err)
+			s.trouble("read plan", err)
 			break
 		}
 		if err != nil {

@@ -47,6 +47,11 @@ func runExec(ctx context.Context, p *program, o *options) (int, error) {
 	if len(o.args) == 0 {
 		return 0, usagef("job-cleanup exec --step 'Path Remove=/var/tmp/batch' -- ./batch", "exec takes a command")
 	}
+	if o.timeout != "" {
+		if _, err := o.limit(); err != nil {
+			return 0, err
+		}
+	}
 	runtime.LockOSThread() // the command is killed when the thread that starts it ends
 	s, err := p.site(o)
 	if err != nil {
@@ -58,8 +63,7 @@ func runExec(ctx context.Context, p *program, o *options) (int, error) {
 		return p.notBegun(err), nil
 	}
 	if job.sub.busy() && !job.sub.inside && !o.force {
-		p.warn("%s is active: its job may still need what would be removed", job.sub.job.Unit)
-		p.hint("wait for it to end, or say --force")
+		p.warn("wait for it to end, or say --force", "%s is active: its job may still need what would be removed", job.sub.job.Unit)
 		return execFailed, nil
 	}
 	job.record(ctx)

@@ -87,8 +87,7 @@ func (j *execJob) record(ctx context.Context) {
 		err = compiled.Filter(kinds(), j.opts.skip, j.opts.only)
 	}
 	if err != nil {
-		j.warn("%v", err)
-		j.hint("the command runs all the same; what is wrong is told again after it")
+		j.warn("the command runs all the same; what is wrong is told again after it", "%v", err)
 		return
 	}
 	records := j.armedRecords(ctx, j.sub, compiled, rec)
@@ -99,8 +98,7 @@ func (j *execJob) record(ctx context.Context) {
 	}
 	rec.book.add(records...)
 	if rec.lacking.Load() {
-		j.warn("unrecorded: should this be cut off, nobody will know what is owed")
-		j.hint("--state-dir DIR names a folder that can be written to")
+		j.warn("--state-dir DIR names a folder that can be written to", "unrecorded: should this be cut off, nobody will know what is owed")
 	}
 }
 

@@ -39,7 +39,7 @@ func newSupervisor(p *program) *supervisor {
 	}
 	signal.Notify(v.children, unix.SIGCHLD)
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		p.warn("processes that the command leaves behind can't be ended: %v", err)
+		p.warn("kill them by hand where the command may leave some", "processes that the command leaves behind can't be ended: %v", err)
 	}
 	return v
 }
@@ -52,8 +52,7 @@ func (v *supervisor) run(args, env []string) unix.WaitStatus {
 		if foreground {
 			v.terminal.give(unix.Getpgrp())
 		}
-		v.warn("%s: %v", args[0], err)
-		v.hint("name a command that can be executed; its arguments are words of their own")
+		v.warn("name a command that can be executed; its arguments are words of their own", "%s: %v", args[0], err)
 		return exited(cannotStart(err))
 	}
 	status := v.watch(pid, func(sig unix.Signal) { v.pass(pid, sig) }, foreground)
@@ -152,7 +151,7 @@ func (v *supervisor) endOrphans() {
 			continue
 		case <-over.C:
 			if sig == unix.SIGKILL {
-				v.warn("%d processes of the job can't be ended", len(left))
+				v.warn("root may kill them: pgrep -P "+itoa(v.pid)+" -a lists them", "%d processes of the job can't be ended", len(left))
 				return
 			}
 			sig, asked = unix.SIGKILL, map[int]bool{}
@@ -177,8 +176,7 @@ func (v *supervisor) clean(job *execJob) {
 	v.settleSignals()
 	pid, err := job.startCleaner()
 	if err != nil {
-		v.warn("the cleanup can't be started; what is owed stays owed: %v", err)
-		v.hint("job-cleanup sweep takes it later")
+		v.warn(sweepLater, "the cleanup can't be started; what is owed stays owed: %v", err)
 		return
 	}
 	asked := 0
@@ -192,11 +190,16 @@ func (v *supervisor) clean(job *execJob) {
 			_ = unix.Kill(pid, unix.SIGTERM)
 		}
 	}, false)
-	if status.Signaled() || status.ExitStatus() != 0 {
-		v.warn("the cleanup was cut off (%s); what is not done stays owed", describeEnd(status))
-		v.hint("job-cleanup sweep takes it later")
+	switch {
+	case status.Exited() && status.ExitStatus() == exitUsage:
+		v.warn("mend that; job-cleanup run with the same --plan and --step then removes what is named", "nothing was cleaned")
+	case status.Signaled() || status.ExitStatus() != 0:
+		v.warn(sweepLater, "the cleanup was cut off (%s); what is not done stays owed", describeEnd(status))
 	}
 }
+
+// sweepLater is what to do about what is owed.
+const sweepLater = "job-cleanup sweep takes it later"
 
 // settleSignals forgets the signals that were meant for the command.
 func (v *supervisor) settleSignals() {

@@ -33,23 +33,21 @@ func commandLine(args []string) []string {
 // generator is the systemd generator. A machine boots whatever happens here:
 // all that goes wrong is told and nothing more.
 func (p *program) generator(o *options, m *making) {
-	complain := func(format string, args ...any) {
-		fmt.Fprintf(p.stderr, "job-cleanup: %s\n", journal.Escape(fmt.Sprintf(format, args...)))
-	}
+	warn := p.warn
 	if m.kmsg {
 		if log, err := os.OpenFile("/dev/kmsg", os.O_WRONLY, 0); err == nil {
 			defer log.Close()
-			complain = func(format string, args ...any) { p.kernelLog(log, format, args...) }
+			warn = func(next, format string, args ...any) { p.kernelLog(log, next, format, args...) }
 		}
 	}
 	defer func() {
 		if reason := recover(); reason != nil {
-			complain("the generator broke off, units keep the hooks they have: %v", reason)
+			warn(byHandInstead, "the generator broke off, units keep the hooks they have: %v", reason)
 		}
 	}()
 	folders := o.args[1:]
 	if len(folders) == 0 {
-		complain("generate generator needs the folder to write to: NORMAL [EARLY LATE]")
+		warn("job-cleanup generate generator /run/systemd/generator", "generate generator needs the folder to write to: NORMAL [EARLY LATE]")
 		return
 	}
 	search := (&site{program: p, opts: o}).search(o.user)
@@ -57,7 +55,7 @@ func (p *program) generator(o *options, m *making) {
 	search.Dirs = slices.DeleteFunc(search.Dirs, generated)
 	_, errs := unitfile.Generate(search, folders[0], m.binary)
 	for _, err := range errs {
-		complain("%v; job-cleanup generate dropin UNIT --output DIR can do it by hand", err)
+		warn(byHandInstead, "%v", err)
 	}
 }
 
@@ -68,8 +66,13 @@ func generated(dir string) bool {
 	return base == "generator"
 }
 
-// kernelLog writes one warning in the form that the kernel's log takes.
-func (p *program) kernelLog(log io.Writer, format string, args ...any) {
+// byHandInstead is what to do about a unit that got no wiring.
+const byHandInstead = "job-cleanup generate dropin UNIT --output DIR can do it by hand"
+
+// kernelLog writes one warning, its next step included, in the form that the
+// kernel's log takes.
+func (p *program) kernelLog(log io.Writer, next, format string, args ...any) {
 	const warning = 4
-	fmt.Fprintf(log, "<%d>job-cleanup-generator[%d]: %s\n", warning, p.pid, journal.Escape(fmt.Sprintf(format, args...)))
+	text := fmt.Sprintf(format, args...) + "; " + next
+	fmt.Fprintf(log, "<%d>job-cleanup-generator[%d]: %s\n", warning, p.pid, journal.Escape(text))
 }

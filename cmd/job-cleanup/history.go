@@ -63,6 +63,9 @@ func runHistory(ctx context.Context, p *program, o *options, h historyOptions) (
 	unit := ""
 	if len(o.args) > 0 {
 		unit = o.args[0]
+		if err := outcome.CheckUnitName(serviceName(unit)); err != nil {
+			return 0, wrongUnit(err)
+		}
 	}
 	reader := journal.Reader{Command: h.command, User: o.user}
 	records := p.believed(reader.Read(ctx, h.arguments(unit, o.invocation)...))
@@ -131,6 +134,9 @@ func (p *program) believed(records iter.Seq2[journal.Entry, error]) iter.Seq2[jo
 		for e, err := range records {
 			if err == nil && !e.Trusted() && (p.uid == 0 || !e.TrustedUser(uint32(p.uid))) {
 				continue
+			}
+			if err != nil {
+				err = unreadJournal(err)
 			}
 			if !yield(e, err) {
 				return

@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -24,7 +25,31 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"complains": complains},
 	})
+}
+
+// complains runs a command that has something to say to a person: with this
+// exit code, an error that matches the first pattern, and a next step that
+// matches the second. All else on stderr has the same shape.
+func complains(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 4 {
+		ts.Fatalf("usage: complains CODE ERROR HINT COMMAND [ARGUMENT]...")
+	}
+	code := "0"
+	if err := ts.Exec(args[3], args[4:]...); err != nil {
+		code = strings.TrimPrefix(err.Error(), "exit status ")
+	}
+	said := ts.ReadFile("stderr")
+	if code != args[0] {
+		ts.Fatalf("ended with %s, want %s; it said %q", code, args[0], said)
+	}
+	if !regexp.MustCompile(`^(job-cleanup: .+\nhint: .+\n)+$`).MatchString(said) {
+		ts.Fatalf("not errors with a next step each: %q", said)
+	}
+	if !regexp.MustCompile(`(?m)^job-cleanup: .*` + args[1] + `.*\nhint: .*` + args[2]).MatchString(said) {
+		ts.Fatalf("%q does not say %q, nor %q as the next step", said, args[1], args[2])
+	}
 }
 
 // TestPlanReference keeps the reference page of plans equal to the tables of

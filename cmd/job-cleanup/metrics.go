@@ -112,8 +112,7 @@ func (s *site) metrics(ctx context.Context, sub *subject, began time.Time) {
 	}
 	took := time.Since(began)
 	if err := s.updateMetrics(ctx, sub, took); err != nil {
-		s.warn("the metrics file is not written: %v", err)
-		s.hint("name a file NAME.prom in the folder of node_exporter's textfile collector")
+		s.warn("name a file NAME.prom in the folder of node_exporter's textfile collector", "the metrics file is not written: %v", err)
 	}
 }
 

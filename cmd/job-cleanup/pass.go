@@ -70,7 +70,7 @@ func (p *pass) candidates(ctx context.Context, entries iter.Seq2[ledger.Entry, e
 			}
 		}
 		if err != nil {
-			p.warn("%s/%s: %v", entry.Unit, entry.Invocation, err)
+			p.trouble(entry.Unit+"/"+entry.Invocation, err)
 			ok = false
 		}
 	}
@@ -87,7 +87,7 @@ func (p *pass) store(ctx context.Context, store *ledger.Store) bool {
 			break
 		}
 		if err := p.job(ctx, store, c.entry); err != nil {
-			p.warn("%s/%s: %v", c.entry.Unit, c.entry.Invocation, err)
+			p.trouble(c.entry.Unit+"/"+c.entry.Invocation, err)
 			ok = false
 		}
 	}

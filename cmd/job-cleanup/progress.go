@@ -47,7 +47,9 @@ func (p *progress) add(found []residue.Residue) {
 		p.over = map[string]bool{}
 	}
 	for _, r := range found {
-		p.over[r.ID] = p.over[r.ID]
+		if _, known := p.over[r.ID]; !known {
+			p.over[r.ID] = false
+		}
 	}
 }
 

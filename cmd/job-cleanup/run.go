@@ -50,8 +50,7 @@ func runRun(ctx context.Context, p *program, o *options) (int, error) {
 		return exitDone, nil // the job never ran: nothing to clean, nothing to say
 	}
 	if sub.busy() && !o.force {
-		p.warn("%s is active: its job may still need what would be removed", sub.job.Unit)
-		p.hint("wait for it to end, or say --force")
+		p.warn("wait for it to end, or say --force", "%s is active: its job may still need what would be removed", sub.job.Unit)
 		return exitRefused, nil
 	}
 	if sub.handler() && s.cleaned(ctx, sub) {
@@ -107,7 +106,7 @@ func (s *site) cleanup(ctx context.Context, sub *subject) (int, error) {
 	defer stop()
 	own, err := s.ledgerOf(sub.job.Job)
 	if err != nil {
-		s.warn("nothing can be written down: %v", err)
+		s.trouble("nothing can be written down", err)
 	}
 	w, err := s.gather(ctx, sub, own)
 	if err != nil {
@@ -234,26 +233,30 @@ func (s *site) nothing(sub *subject) {
 	}
 	switch {
 	case sub.identity.Unit == "":
-		s.warn("nothing to do: no unit, no step, nothing owed")
-		s.hint("name a UNIT, or say --plan FILE or --step LINE")
+		s.warn("name a UNIT, or say --plan FILE or --step LINE", "nothing to do: no unit, no step, nothing owed")
 	case sub.unit == nil:
-		s.warn("nothing to do for %s: there is no such unit file, and nothing is owed", sub.job.Unit)
-		s.hint("systemctl cat %s; a user's unit needs --user", sub.job.Unit)
+		s.warn("systemctl cat "+sub.job.Unit+"; a user's unit needs --user",
+			"nothing to do for %s: there is no such unit file, and nothing is owed", sub.job.Unit)
 	default:
-		s.warn("nothing to do for %s: no [X-Cleanup.KIND] section, nothing owed", sub.job.Unit)
-		s.hint("add a section to the unit, or say --plan FILE or --step LINE")
+		s.warn("add a section to the unit, or say --plan FILE or --step LINE", "nothing to do for %s: no [X-Cleanup.KIND] section, nothing owed", sub.job.Unit)
 	}
+}
+
+// limit is what --timeout says.
+func (o *options) limit() (time.Duration, error) {
+	span, err := expand.Span(o.timeout)
+	if err != nil || span <= 0 {
+		return 0, usagef("a time span such as 90s or 5min", "--timeout %q is no time span", o.timeout)
+	}
+	return span, nil
 }
 
 // budget is the time this cleanup may take: what the command line or the plan
 // says, else two thirds of what the manager gives the hook.
 func (s *site) budget(sub *subject, w *work) (engine.Budget, error) {
 	if s.opts.timeout != "" {
-		span, err := expand.Span(s.opts.timeout)
-		if err != nil || span <= 0 {
-			return engine.Budget{}, usagef("a time span such as 90s or 5min", "--timeout %q is no time span", s.opts.timeout)
-		}
-		return engine.Budget{Total: span}, nil
+		span, err := s.opts.limit()
+		return engine.Budget{Total: span}, err
 	}
 	switch {
 	case w.plan.Settings.Timeout > 0:

@@ -96,7 +96,7 @@ func (s *site) openJournal() error {
 	if s.opts.logFile != "" {
 		file, err := journal.OpenFile(s.opts.logFile)
 		if err != nil {
-			s.warn("the log file is not written: %v", err)
+			s.trouble("the log file is not written", err)
 		} else {
 			s.logFile = file
 			senders = append(senders, file)

@@ -60,29 +60,50 @@ func runStatus(ctx context.Context, p *program, o *options) (int, error) {
 		return 0, err
 	}
 	defer s.close()
-	unit := ""
-	if len(o.args) > 0 {
-		unit = serviceName(o.args[0])
+	units, err := unitsMeant(o.args)
+	if err != nil {
+		return 0, err
 	}
 	var lines []debtLine
-	for _, store := range s.stores() {
-		found, err := s.debts(ctx, store, unit)
-		if err != nil {
-			return 0, err
+	for _, unit := range units {
+		for _, store := range s.stores() {
+			found, err := s.debts(ctx, store, unit)
+			if err != nil {
+				return 0, err
+			}
+			lines = append(lines, found...)
 		}
-		lines = append(lines, found...)
+		switch {
+		case s.uid == 0:
+			lines = append(lines, s.jobDebts(ctx, unit)...)
+		case o.stateDir == "":
+			lines = append(lines, s.givenDebts(ctx, unit)...)
+		}
 	}
-	switch {
-	case s.uid == 0:
-		lines = append(lines, s.jobDebts(ctx, unit)...)
-	case o.stateDir == "":
-		lines = append(lines, s.givenDebts(ctx, unit)...)
+	if s.uid != 0 && o.stateDir == "" {
 		s.hint("these are your own ledgers; root sees those of all jobs")
 	}
 	if o.json {
 		return exitDone, p.printJSON(lines)
 	}
 	return exitDone, p.printDebts(lines)
+}
+
+// unitsMeant are the units that an argument may mean, "" without one for all. A
+// job without a unit goes by a bare word, so a name without a suffix may be
+// either.
+func unitsMeant(args []string) ([]string, error) {
+	if len(args) == 0 {
+		return []string{""}, nil
+	}
+	full := serviceName(args[0])
+	if err := outcome.CheckUnitName(full); err != nil {
+		return nil, wrongUnit(err)
+	}
+	if full != args[0] {
+		return []string{full, args[0]}, nil
+	}
+	return []string{full}, nil
 }
 
 // stores are the ledgers the caller may read.
@@ -105,7 +126,7 @@ func (s *site) debts(ctx context.Context, store *ledger.Store, unit string) ([]d
 	}
 	for entry, err := range entries {
 		if err != nil {
-			s.warn("%v", err)
+			s.trouble("", err)
 			continue
 		}
 		if entry.Damaged > 0 {
@@ -120,7 +141,7 @@ func (s *site) debts(ctx context.Context, store *ledger.Store, unit string) ([]d
 			continue // settled meanwhile
 		}
 		if err != nil {
-			s.warn("%v", err)
+			s.trouble("", err)
 			continue
 		}
 		lines = append(lines, s.explained(ctx, state)...)
@@ -167,7 +188,7 @@ func (s *site) givenDebts(ctx context.Context, unit string) []debtLine {
 	}
 	lines, err := s.debts(ctx, ledger.Jobs(s.shared), unit)
 	if err != nil {
-		s.warn("%v", err)
+		s.trouble("", err)
 	}
 	return lines
 }
@@ -182,7 +203,7 @@ func (s *site) jobDebts(ctx context.Context, unit string) []debtLine {
 		j := &jobProcess{exe: self, order: order{State: s.shared, Total: listLimit, List: true}}
 		j.order.Job.Unit = folder.Unit
 		if err := j.run(ctx, nil, residue.Identity{UID: folder.UID, GID: folder.GID}); err != nil {
-			s.warn("the ledgers of %s's job: %v", folder.Unit, err)
+			s.trouble("the ledgers of "+folder.Unit+"'s job", err)
 		}
 		lines = append(lines, j.debts...)
 	}

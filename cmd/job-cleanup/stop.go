@@ -14,8 +14,7 @@ func (p *program) stoppable(ctx context.Context) (context.Context, <-chan struct
 	go func() {
 		select {
 		case <-p.signals:
-			p.warn("stopping within %v; what is not done stays owed", engine.Grace)
-			p.hint("a second signal stops at once")
+			p.warn("a second signal stops at once", "stopping within %v; what is not done stays owed", engine.Grace)
 			close(drain)
 		case <-ctx.Done():
 			return

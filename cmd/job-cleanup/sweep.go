@@ -71,7 +71,7 @@ func (s *site) sweepUnit(ctx context.Context, sub *subject) map[string]bool {
 			err = round.job(ctx, store, entry)
 		}
 		if err != nil {
-			s.warn("%s/%s: %v", entry.Unit, entry.Invocation, err)
+			s.trouble(entry.Unit+"/"+entry.Invocation, err)
 			continue
 		}
 		tried = append(tried, entry)

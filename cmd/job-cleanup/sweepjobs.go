@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -52,7 +53,7 @@ func (p *pass) folders(ctx context.Context) bool {
 	owners := map[residue.Identity][]string{}
 	for folder, err := range ledger.Jobs(p.shared).Units(ctx) {
 		if err != nil {
-			p.warn("%v", err)
+			p.trouble("", err)
 			ok = false
 			continue
 		}
@@ -71,7 +72,7 @@ func (p *pass) folders(ctx context.Context) bool {
 			break
 		}
 		if err := p.owner(ctx, who, units); err != nil {
-			p.warn("the ledgers of uid %d: %v", who.UID, err)
+			p.trouble(fmt.Sprintf("the ledgers of uid %d", who.UID), err)
 			ok = false
 		}
 	}
@@ -130,7 +131,7 @@ func (p *pass) earlierTracked(ctx context.Context, sub *subject) {
 	_, err := p.tracked(ctx, *sub.job.User, ledger.Job{Job: residue.Job{Unit: sub.job.Unit}},
 		sweepOrder{Running: true, Before: sub.job.Start, Except: sub.job.Invocation})
 	if err != nil {
-		p.warn("what earlier jobs tracked: %v", err)
+		p.trouble("what earlier jobs tracked", err)
 	}
 }
 

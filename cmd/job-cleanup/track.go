@@ -181,7 +181,8 @@ func (s *site) tracked(ctx context.Context, sub *subject, args []string, rec *re
 func untracked(args []string, err error) error {
 	var refused *residue.Error
 	if errors.As(err, &refused) && refused.Class == residue.Refused && refused.Err != nil {
-		return fmt.Errorf("can't track %s: %w", args[0], refused.Err)
+		err = fmt.Errorf("can't track %s: %w", args[0], refused.Err)
+		return hinted{err, "name what the job itself made, in full; job-cleanup track --help lists what may be said beside it"}
 	}
 	return fmt.Errorf("track %s %q: %w", args[0], args[1], err)
 }

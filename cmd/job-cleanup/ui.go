@@ -4,7 +4,8 @@ package main
 //
 //   - Results go to stdout, all else to stderr.
 //   - An error is one line, "job-cleanup: …", lower case, no full stop; what
-//     the user wrote is quoted; a second line "hint: …" says what to do next.
+//     the user wrote is quoted; a second line "hint: …" says what to do next,
+//     a command to run or a text to write.
 //   - Nothing is wider than 80 columns unless a name is.
 //   - No colour but on a terminal, none that carries meaning by itself.
 
@@ -13,19 +14,22 @@ import (
 	"fmt"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"job-cleanup/pkg/journal"
 )
 
 const width = 80
 
-// failed prints an error and returns the exit code it means.
+// failed prints an error, with what to do about it, and returns the exit code
+// that it means.
 func (p *program) failed(v *verb, err error) int {
-	fmt.Fprintf(p.stderr, "job-cleanup: %s\n", journal.Escape(err.Error()))
 	code := exitOwed
-	var usage usageError
-	if errors.As(err, &usage) {
+	if usage := (usageError{}); errors.As(err, &usage) {
 		code = exitUsage
-		p.hint("%s", usage.hint)
+	}
+	if !errors.Is(err, unix.EPIPE) { // whoever read our results wants no more of them
+		p.trouble("", err)
 	}
 	if v != nil && v.forgive {
 		return exitDone
@@ -33,9 +37,20 @@ func (p *program) failed(v *verb, err error) int {
 	return code
 }
 
-// warn prints something that went wrong without ending the work.
-func (p *program) warn(format string, args ...any) {
+// warn prints something that went wrong without ending the work, and what to
+// do next.
+func (p *program) warn(next, format string, args ...any) {
 	fmt.Fprintf(p.stderr, "job-cleanup: %s\n", journal.Escape(fmt.Sprintf(format, args...)))
+	p.hint("%s", next)
+}
+
+// trouble is a warning that an error says all about; of is what it is about,
+// if the error does not say it.
+func (p *program) trouble(of string, err error) {
+	if of = strings.Trim(of, "/"); of != "" {
+		err = fmt.Errorf("%s: %w", of, err)
+	}
+	p.warn(p.nextStep(err), "%v", err)
 }
 
 // hint says what to do next.

@@ -29,7 +29,7 @@ type work struct {
 func (s *site) gather(ctx context.Context, sub *subject, own *ledger.Ledger) (*work, error) {
 	armed, err := s.armed(ctx, sub)
 	if err != nil {
-		s.warn("what was armed can't be read: %v", err)
+		s.trouble("what was armed can't be read", err)
 	}
 	if armed != nil {
 		if armed.Ending != nil && sub.outcome.Result == outcome.Unknown {

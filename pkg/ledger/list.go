@@ -161,7 +161,8 @@ func entry(dir *os.File, unit, name string) (Entry, error) {
 }
 
 // names reads a folder's names a batch at a time, without hidden ones. It ends
-// with an error when the context does.
+// with an error when the context does, and with fs.ErrPermission for a folder
+// that we may only go through.
 func names(ctx context.Context, dir *os.File) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for {
@@ -177,6 +178,9 @@ func names(ctx context.Context, dir *os.File) iter.Seq2[string, error] {
 			}
 			if errors.Is(err, io.EOF) || errors.Is(err, fs.ErrNotExist) { // the folder went meanwhile
 				return
+			}
+			if errors.Is(err, unix.EBADF) {
+				err = &fs.PathError{Op: "list", Path: dir.Name(), Err: fs.ErrPermission}
 			}
 			if err != nil {
 				yield("", err)

@@ -285,3 +285,20 @@ func TestListOfThousands(t *testing.T) {
 	}
 	t.Logf("%d ledgers listed and read in %v", n+1, time.Since(begin))
 }
+
+// A folder that we may only go through is not for us to list; the kernel calls
+// that a bad descriptor.
+func TestNamesWithoutPermission(t *testing.T) {
+	dir, err := os.OpenFile(t.TempDir(), unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	var got []error
+	for _, err := range names(t.Context(), dir) {
+		got = append(got, err)
+	}
+	if len(got) != 1 || !errors.Is(got[0], fs.ErrPermission) {
+		t.Errorf("%v", got)
+	}
+}
