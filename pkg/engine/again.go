@@ -23,6 +23,7 @@ type again struct {
 	removed []Event
 	stays   map[string]bool // residues that could not be removed, by id
 	left    map[string]bool // references of these
+	moved   bool            // something was put off: what took its place is looked for too
 }
 
 // another makes the place for what is to be looked at again. Only what is on
@@ -46,14 +47,19 @@ func (a *again) hold(ev Event) bool {
 	return true
 }
 
-// keep notes what could not be removed; that is told already.
-func (a *again) keep(r residue.Residue) {
+// keep notes what is owed still; that is told already.
+func (a *again) keep(r residue.Residue, why residue.Reason) {
 	if a == nil {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.stays[r.ID], a.left[r.Ref] = true, true
+	a.stays[r.ID] = true
+	if why == residue.Deferred {
+		a.moved = true
+	} else {
+		a.left[r.Ref] = true
+	}
 }
 
 // fresh are those of found that nothing was told about yet.
@@ -72,7 +78,7 @@ func (a *again) fresh(found []residue.Residue) []residue.Residue {
 func (e *Engine) lookAgain(ctx context.Context, drain <-chan struct{}, tasks []task) {
 	open := make([]task, 0, len(tasks))
 	for _, t := range tasks {
-		if t.again != nil && len(t.again.removed) > 0 {
+		if t.again != nil && (len(t.again.removed) > 0 || t.again.moved) {
 			open = append(open, t)
 		}
 	}
@@ -128,7 +134,7 @@ func (e *Engine) cameBack(ctx context.Context, drain <-chan struct{}, t task, la
 		return true
 	}
 	for i := range found {
-		t.again.keep(found[i])
+		t.again.keep(found[i], residue.StillWritten)
 		e.fail(t.Item, &found[i], residue.Errorf(residue.Retry, residue.StillWritten,
 			"made again each of the %d times that it was removed", moreRounds+1), took)
 	}

@@ -32,3 +32,34 @@ func TestDeferredIsNoFailure(t *testing.T) {
 		}
 	})
 }
+
+// TestDeferredIsMadeAgain: what took the place of a thing that was put off is
+// not forgotten.
+func TestDeferredIsMadeAgain(t *testing.T) {
+	for times, still := range map[int]int{0: 0, 1: 0, 9: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld("tree")
+			e := withSurvivors(w, map[string]int{"tree": times})
+			open := e.Kinds.Kind("thing").Open
+			e.Kinds.Kind("thing").Open = func(s residue.Spec, d residue.Deps) (residue.Cleaner, error) {
+				c, err := open(s, d)
+				return aside{c}, err
+			}
+			sum := e.Run(t.Context(), nil, []Item{item("tree", residue.Data)})
+			if want := min(times, moreRounds) + 1; sum.Deferred != want || sum.Count[Owed] != want+still || sum.Clean() != (still == 0) {
+				t.Errorf("made again %d times: %+v, want %d deferred", times, sum, want)
+			}
+			time.Sleep(moment) // what is made last is made inside the bubble
+		})
+	}
+}
+
+// aside puts off what it is to remove.
+type aside struct{ residue.Cleaner }
+
+func (a aside) Remove(ctx context.Context, r residue.Residue) error {
+	if err := a.Cleaner.Remove(ctx, r); err != nil {
+		return err
+	}
+	return residue.Errorf(residue.Retry, residue.Deferred, "aside")
+}

@@ -253,7 +253,7 @@ func (e *Engine) remove(c caller, t task, r residue.Residue) {
 		return t.cleaner.Remove(ctx, r)
 	})
 	if err != nil {
-		t.again.keep(r)
+		t.again.keep(r, residue.AsError(err).Reason)
 		e.fail(t.Item, &r, err, took)
 		return
 	}

@@ -27,7 +27,9 @@ type world struct {
 	dir  string // below a base
 	bus  string // XDG_RUNTIME_DIR of a manager that knows no unit
 	jobs int
-	log  int64 // read so far
+	// deferred has the jobs' trees put off.
+	deferred bool
+	log      int64 // read so far
 }
 
 func newWorld(t *testing.T) *world {
@@ -104,7 +106,7 @@ func (j job) leaves() {
 func (j job) left() []string {
 	var all []string
 	for _, path := range []string{j.tree, j.file, j.lock} {
-		if there(path) {
+		if stands(path) {
 			all = append(all, path)
 		}
 	}
@@ -114,6 +116,14 @@ func (j job) left() []string {
 func there(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
+}
+
+// stands reports whether it is there, or is but moved aside.
+func stands(path string) bool { return there(path) || len(asides(path)) > 0 }
+
+func asides(path string) []string {
+	all, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".job-cleanup~"+filepath.Base(path)+"~*")) // no bad pattern
+	return all
 }
 
 // owed replays the job's ledger; nil when there is none. What it calls done
@@ -136,11 +146,11 @@ func (j job) owed() *ledger.State {
 	}
 	for _, a := range state.Accounts {
 		for _, h := range a.Residues {
-			if h.Closed && there(h.Residue.Ref) {
+			if h.Closed && stands(h.Residue.Ref) {
 				j.w.t.Errorf("the ledger of %s calls %s %s", j.invocation, h.Residue.Ref, h.Status)
 			}
 		}
-		if a.Closed && there(a.Spec.Value) {
+		if a.Closed && stands(a.Spec.Value) {
 			j.w.t.Errorf("the ledger of %s calls %s %s", j.invocation, a.Spec.Value, a.Status)
 		}
 	}
@@ -168,7 +178,7 @@ func (w *world) told() {
 		}
 		status, _ := record["JOB_CLEANUP_STATUS"].(string)
 		ref, _ := record["JOB_CLEANUP_REF"].(string)
-		if (status == "removed" || status == "absent") && there(ref) {
+		if (status == "removed" || status == "absent") && stands(ref) {
 			w.t.Errorf("%v", record["MESSAGE"])
 		}
 	}
@@ -209,6 +219,8 @@ func (j job) arms() {
 		spec := residue.Spec{Kind: "path", Selector: "Remove", Value: path, Phase: residue.Data}
 		if path == j.lock {
 			spec.Kind, spec.Phase, spec.Options = "lockfile", residue.Locks, map[string][]string{"Holder": {"flock"}}
+		} else if j.w.deferred {
+			spec.Options = map[string][]string{"Defer": {"yes"}}
 		}
 		spec.Identify()
 		records = append(records, ledger.NewSpec(spec))
