@@ -70,9 +70,45 @@ func TestDocsPlans(t *testing.T) {
 		if code, found := checkFile(t, file); code != 0 || len(found) > 0 {
 			t.Errorf("%s: exit code %d, %+v, of\n%s", b.page, code, found, b.text)
 		}
+		if !strings.Contains(b.text, "${") {
+			opens(t, b, file)
+		}
 	}
 	if plans < 13 || units < 4 {
 		t.Errorf("only %d plans were found, %d of them whole units", plans, units)
+	}
+}
+
+// opens fails where a step of a plan would be refused: check passes over what
+// the job's own environment might solve, and who copies a plan without
+// variables has none to set.
+func opens(t *testing.T, b block, file string) {
+	t.Helper()
+	p := &program{env: environment{}}
+	s, err := p.site(&options{dry: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	u, err := fileUnit(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub := s.asSubject(u)
+	compiled, err := s.compile(sub, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range compiled.Problems {
+		t.Errorf("%s: %s (%s), of\n%s", b.page, problem.Text, problem.Hint, b.text)
+	}
+	for _, spec := range compiled.Specs {
+		cleaner, err := kinds().Kind(spec.Kind).Open(spec, s.deps(sub.job.Job, spec, newRecorder(nil, s.journal, sub.job.Job)))
+		if err == nil {
+			residue.Close(cleaner)
+		} else if e := residue.AsError(err); e.Class == residue.Refused {
+			t.Errorf("%s: %s: %v, of\n%s", b.page, spec.Source, err, b.text)
+		}
 	}
 }
 
