@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"job-cleanup/pkg/engine"
@@ -21,6 +23,7 @@ type progress struct {
 	over map[string]bool // all that is to come to an end, by id, and whether it did
 	done int             // of these
 	open []underway      // the longest first
+	gone atomic.Int64    // parts of residues
 }
 
 // underway is a call that has begun.
@@ -34,6 +37,7 @@ func (p *progress) expect(unit string, items []engine.Item) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.unit, p.over, p.done, p.open = unit, map[string]bool{}, 0, nil
+	p.gone.Store(0)
 	for _, item := range items {
 		if !item.Resolved {
 			p.over[item.Spec.ID] = false
@@ -50,6 +54,13 @@ func (p *progress) add(found []residue.Residue) {
 		if _, known := p.over[r.ID]; !known {
 			p.over[r.ID] = false
 		}
+	}
+}
+
+// more counts parts of residues that are gone.
+func (p *progress) more(parts int64) {
+	if p != nil {
+		p.gone.Add(parts)
 	}
 }
 
@@ -112,10 +123,29 @@ func (p *progress) line(columns int) string {
 	if total := len(p.over); total > 0 {
 		head += fmt.Sprintf("  %d/%d", p.done, total)
 	}
+	what, tail := "", ""
 	if len(p.open) > 0 {
-		head += "  " + p.open[0].text
+		what = "  " + p.open[0].text
 	}
-	return cut(strings.ReplaceAll(journal.Escape(head), "\t", " "), columns)
+	if gone := p.gone.Load(); gone > 0 {
+		tail = "  " + thousands(gone) + " gone"
+	}
+	if columns > 0 { // the numbers are what moves
+		what = cut(plain(what), max(columns-len(head)-len(tail), 1))
+	}
+	return cut(plain(head+what+tail), columns)
+}
+
+// plain is a text that can't move a terminal's cursor.
+func plain(text string) string { return strings.ReplaceAll(journal.Escape(text), "\t", " ") }
+
+// thousands writes a number as people read it: 41,200.
+func thousands(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
 }
 
 // cut shortens a text to so many columns. What is no ASCII may be two of them

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"job-cleanup/pkg/engine"
+	"job-cleanup/pkg/residue"
 )
 
 // wantClean fails when the screen shows more than what is told for good.
@@ -170,7 +173,27 @@ func TestProgressLine(t *testing.T) {
 	if got, want := p.line(14), "cleaning 日本"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	p.expect("a.service", []engine.Item{{Spec: residue.Spec{ID: "s"}}})
+	p.record(engine.Event{Spec: residue.Spec{ID: "s"}, Status: engine.Found, Residues: []residue.Residue{{ID: "1"}, {ID: "2"}}, Complete: true})
+	over := p.begin(engine.Event{Spec: residue.Spec{ID: "s", Kind: "path"}, Residue: &residue.Residue{ID: "1", Ref: "/var/tmp/batch-1"}})
+	p.more(41000)
+	p.more(200)
+	for columns, want := range map[int]string{
+		0:  "cleaning a.service  0/2  path /var/tmp/batch-1  41,200 gone",
+		45: "cleaning a.service  0/2  path /v  41,200 gone",
+		20: "cleaning a.service  ",
+	} {
+		if got := p.line(columns); got != want {
+			t.Errorf("%d columns: %q, want %q", columns, got, want)
+		}
+	}
+	over()
+	p.record(engine.Event{Spec: residue.Spec{ID: "s"}, Residue: &residue.Residue{ID: "1"}, Status: engine.Removed})
+	if got, want := p.line(0), "cleaning a.service  1/2  41,200 gone"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	var none *progress
+	none.more(1)
 	none.expect("a.service", nil)
 	if none.line(80) != "" {
 		t.Error("nobody's progress has a line")

@@ -101,6 +101,9 @@ type Deps struct {
 	// Later reports whether a removal may be put off: what Find returned is
 	// written down, and a sweep will come back to it. Nil means that it may not.
 	Later func() bool
+	// Gone is told how many more parts of a large residue are gone, for people
+	// who wait for the rest. Nil for nobody; from any goroutine, and often.
+	Gone func(parts int64)
 	// Idle asks for work that takes the disk and a processor only when nobody
 	// else wants them.
 	Idle bool

@@ -105,7 +105,7 @@ func (w *walk) leave(n *node) (again bool) {
 	}
 	switch errno := w.rmdir(n); errno {
 	case 0:
-		w.tally.removed.Add(1)
+		w.tally.went(1)
 		if n == w.root {
 			w.gone = true
 		}
@@ -166,7 +166,7 @@ func (w *walk) batch(n *node, s *batch) bool {
 		return false
 	}
 	n.names, n.next = n.names[:0], 0
-	w.tally.removed.Add(w.entries(n, s, buf[:got]))
+	w.tally.went(w.entries(n, s, buf[:got]))
 	if n.depth <= shareDepth && got > bigBuffer/2 && len(s.buf) < hugeBuffer {
 		s.buf = make([]byte, hugeBuffer)
 	}

@@ -3,6 +3,7 @@ package path
 import (
 	"fmt"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"job-cleanup/pkg/residue"
@@ -28,5 +29,20 @@ func TestManyMatches(t *testing.T) {
 	}
 	if found, err = c.Find(t.Context()); len(found) != 10 || err != nil {
 		t.Errorf("then found %d, %v", len(found), err)
+	}
+}
+
+// TestGoneIsTold: who waits for a large tree is told how much of it is gone.
+func TestGoneIsTold(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 40 {
+		build(t, dir, fmt.Sprintf("tree/%d/file", i))
+	}
+	var told atomic.Int64
+	c := with(t, running(), residue.Job{}, filepath.Join(dir, "tree"))
+	c.went = func(n int64) { told.Add(n) }
+	must(t, clean(c))
+	if told.Load() != 81 {
+		t.Errorf("told of %d entries, want 81", told.Load())
 	}
 }

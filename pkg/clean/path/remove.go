@@ -53,7 +53,7 @@ func (c *cleaner) remove(ctx context.Context, r residue.Residue) error {
 	}
 	w := &walk{
 		k: c.k, ctx: ctx, path: t.path(), exclude: c.exclude, homes: c.homeIDs(), probe: c.probe,
-		idle: c.idle, waits: c.deferred && t.aside(),
+		idle: c.idle, waits: c.deferred && t.aside(), tally: tally{told: c.went},
 	}
 	return w.purge(t, fd)
 }

@@ -18,11 +18,20 @@ const maxExamples = 16
 // tally counts what went and what stays.
 type tally struct {
 	removed atomic.Int64
+	told    func(int64) // of each more; nil for nobody
 
 	mu       sync.Mutex
 	counts   map[residue.Reason]int
 	order    []residue.Reason // as they came up
 	examples []string
+}
+
+// went counts entries that are gone.
+func (t *tally) went(n int64) {
+	t.removed.Add(n)
+	if t.told != nil {
+		t.told(n)
+	}
 }
 
 func (t *tally) add(why residue.Reason, path, text string) {
