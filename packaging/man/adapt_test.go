@@ -46,7 +46,7 @@ func TestAdapt(t *testing.T) {
 func TestMend(t *testing.T) {
 	const head = ".TH X\n"
 	for name, c := range map[string]struct{ roff, want string }{
-		"code in text":         {"a-b \\fB--x 'y'\\fR", "a-b \\fB\\-\\-x \\(aqy\\(aq\\fR"},
+		"code in text":         {"a-b \\fB--x 'y' ~`^\\fR", "a-b \\fB\\-\\-x \\(aqy\\(aq \\(ti\\(ga\\(ha\\fR"},
 		"examples are set off": {"a\n.EX\n--x\n.EE\nb", "a\n.PP\n.RS 4\n.EX\n\\-\\-x\n.EE\n.RE\nb"},
 		"blank lines go":       {"a\n\n\n.PP\nb", "a\n.PP\nb"},
 		"ASCII alone":          {"…–’", `\[u2026]\[u2013]\[u2019]`},

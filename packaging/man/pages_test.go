@@ -116,6 +116,21 @@ func render(t *testing.T, file string) string {
 	return out.String()
 }
 
+// TestAproposKnowsThePages: what mandb(8) reads of them for apropos(1).
+func TestAproposKnowsThePages(t *testing.T) {
+	if _, err := exec.LookPath("lexgrog"); err != nil {
+		t.Skip("needs lexgrog of man-db")
+	}
+	folder := made(t)
+	for _, p := range pages {
+		file := filepath.Join(folder, p.file())
+		output, err := exec.Command("lexgrog", file).CombinedOutput()
+		if want := fmt.Sprintf("%s: \"%s - %s\"\n", file, p.name, p.what); err != nil || string(output) != want {
+			t.Errorf("lexgrog: %v: %q, want %q", err, output, want)
+		}
+	}
+}
+
 // TestOptionsCanBeCopied: what people copy from a page is ASCII wherever it is
 // shown, and whole.
 func TestOptionsCanBeCopied(t *testing.T) {
