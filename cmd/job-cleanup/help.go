@@ -31,6 +31,7 @@ func (p *program) help(about []string) int {
 	for _, row := range exitTable {
 		text.WriteString(hang(fmt.Sprintf("  %-3d  ", row.code), row.text))
 	}
+	text.WriteString("\nManual pages: job-cleanup(1), job-cleanup-plan(5), job-cleanup(7).\n")
 	fmt.Fprint(p.stdout, text.String())
 	return exitDone
 }

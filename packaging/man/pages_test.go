@@ -150,6 +150,35 @@ func TestOptionsCanBeCopied(t *testing.T) {
 	}
 }
 
+// TestUnitsPointToPages: systemctl help finds what a unit says it would.
+func TestUnitsPointToPages(t *testing.T) {
+	known := map[string]bool{}
+	for _, p := range pages {
+		known[fmt.Sprintf("man:%s(%d)", p.name, p.section)] = true
+	}
+	units, err := filepath.Glob("../../units/*.*")
+	users, err2 := filepath.Glob("../../units/user/*.*")
+	if err != nil || err2 != nil || len(units)*len(users) == 0 {
+		t.Fatalf("no units: %v, %v", err, err2)
+	}
+	for _, unit := range append(units, users...) {
+		text, err := os.ReadFile(unit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := regexp.MustCompile(`(?m)^Documentation=(.+)$`).FindAllStringSubmatch(string(text), -1)
+		if len(lines) != 1 {
+			t.Errorf("%s has %d Documentation= lines", unit, len(lines))
+			continue
+		}
+		for _, page := range strings.Fields(lines[0][1]) {
+			if !known[page] {
+				t.Errorf("%s: there is no page %s", unit, page)
+			}
+		}
+	}
+}
+
 // TestPagesAreReproducible: the same source, the same pages.
 func TestPagesAreReproducible(t *testing.T) {
 	one, two := made(t), made(t)
