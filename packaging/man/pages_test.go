@@ -93,10 +93,7 @@ var markdown = regexp.MustCompile("\\*\\*|`|\\]\\([a-z]|^ *\\||<!--|^ *##")
 
 // sections are the headings that stand at the margin.
 func sections(text string) []string {
-	var all []string
-	for _, found := range regexp.MustCompile(`(?m)^[A-Z\[][^\n]*$`).FindAllString(text, -1) {
-		all = append(all, found)
-	}
+	all := regexp.MustCompile(`(?m)^[A-Z\[][^\n]*$`).FindAllString(text, -1)
 	return all[1:] // without the head of the page
 }
 
