@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 )
 
 func main() {
@@ -24,8 +25,8 @@ func main() {
 // run starts itself again in a mount namespace and measures there. Mounts go
 // with the namespace, also when it is killed.
 func run(args []string) error {
-	if len(args) == 2 && args[0] == "measure" {
-		return measure(args[1])
+	if len(args) >= 2 && args[0] == "measure" {
+		return measure(args[1], slices.Contains(args[2:], "defer"))
 	}
 	if os.Getuid() != 0 {
 		return errors.New("needs root to mount file systems")
@@ -39,18 +40,23 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("unshare", "--mount", "--propagation", "private", self, "measure", folder)
+	inside := append([]string{"--mount", "--propagation", "private", self, "measure", folder}, args...)
+	cmd := exec.Command("unshare", inside...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd.Run()
 }
 
-// measure builds the programs and runs all comparisons.
-func measure(folder string) error {
+// measure builds the programs and runs all comparisons, or only those of
+// removals that are put off.
+func measure(folder string, onlyDefer bool) error {
 	p := &programs{folder: folder}
 	if err := p.build(); err != nil {
 		return err
 	}
 	fmt.Printf("%-44s %10s %10s %7s  %s\n", "", "ours", "peer", "ratio", "wanted")
+	if onlyDefer {
+		return p.trees(p.deferral)
+	}
 	if err := p.start(); err != nil {
 		return err
 	}
@@ -63,17 +69,27 @@ func measure(folder string) error {
 	if err := p.servers(); err != nil {
 		return err
 	}
+	if err := p.trees(p.purge, p.deferral); err != nil {
+		return err
+	}
+	return p.million(filepath.Join(folder, "tmpfs"))
+}
+
+// trees runs comparisons on each file system.
+func (p *programs) trees(compare ...func(fileSystem, mount string) error) error {
 	for _, fileSystem := range []string{"tmpfs", "ext4"} {
-		mount := filepath.Join(folder, fileSystem)
+		mount := filepath.Join(p.folder, fileSystem)
 		if err := mountNew(fileSystem, mount); err != nil {
 			fmt.Printf("%s is left out: %v\n", fileSystem, err)
 			continue
 		}
-		if err := p.purge(fileSystem, mount); err != nil {
-			return err
+		for _, c := range compare {
+			if err := c(fileSystem, mount); err != nil {
+				return err
+			}
 		}
 	}
-	return p.million(filepath.Join(folder, "tmpfs"))
+	return nil
 }
 
 // mountNew mounts an empty file system: tmpfs, or ext4 on a sparse file.
@@ -88,7 +104,7 @@ func mountNew(fileSystem, folder string) error {
 	if err := quiet("truncate", "-s", "4G", image); err != nil {
 		return err
 	}
-	if err := quiet("mkfs.ext4", "-q", "-F", "-N", "400000", image); err != nil {
+	if err := quiet("mkfs.ext4", "-q", "-F", "-N", "1500000", image); err != nil {
 		return err
 	}
 	return quiet("mount", "-o", "loop", image, folder)
