@@ -13,36 +13,71 @@ func (p page) adapt(text string, f foot) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s %d %q %q %q\n\n", strings.ToUpper(p.name), p.section, f.date, "job-cleanup "+f.version, "job-cleanup")
 	fmt.Fprintf(&b, "## NAME\n\n%s - %s\n\n", p.name, p.what)
-	var rows []string
-	inCode, described := false, false
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\n")
-		if strings.HasPrefix(line, "```") {
-			inCode = !inCode
-		}
-		if !inCode && strings.HasPrefix(line, "|") {
-			rows = append(rows, line)
-			continue
-		}
-		b.WriteString(terms(rows))
-		rows = nil
+	described := false
+	for _, block := range blocks(text) {
+		first := block[0]
 		switch {
-		case inCode || strings.HasPrefix(line, "```"):
-		case strings.HasPrefix(line, "# "), strings.HasPrefix(line, "<!--"):
+		case strings.HasPrefix(first, "# "), strings.HasPrefix(first, "<!--"):
 			continue
-		case strings.HasPrefix(line, "## "):
-			line, described = heading(line), true
-		case !described && line != "":
+		case strings.HasPrefix(first, "## "):
+			described = true
+		case !described && first != "":
 			b.WriteString("## DESCRIPTION\n\n")
 			described = true
-			fallthrough
-		default:
-			line = prose(line)
 		}
-		b.WriteString(line + "\n")
+		b.WriteString(adapted(block) + "\n")
 	}
-	b.WriteString(terms(rows))
 	return b.String()
+}
+
+// adapted is one block of a page.
+func adapted(block []string) string {
+	switch first := block[0]; {
+	case strings.HasPrefix(first, "```"):
+		return strings.Join(block, "\n")
+	case strings.HasPrefix(first, "|"):
+		return terms(block)
+	case strings.HasPrefix(first, "## "):
+		return heading(first)
+	}
+	return prose(strings.Join(block, "\n"))
+}
+
+// blocks are the parts of a page that are looked at as a whole: a table, code
+// with its fences, a heading or comment, an empty line, a run of text.
+func blocks(text string) [][]string {
+	var all [][]string
+	last := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		kind := lineKind(line)
+		switch {
+		case last == "code":
+			kind = "code"
+			if strings.HasPrefix(line, "```") {
+				kind = "" // the next line begins something else
+			}
+			fallthrough
+		case kind == last && (kind == "text" || kind == "table"):
+			all[len(all)-1] = append(all[len(all)-1], line)
+		default:
+			all = append(all, []string{line})
+		}
+		last = kind
+	}
+	return all
+}
+
+func lineKind(line string) string {
+	switch {
+	case strings.HasPrefix(line, "```"):
+		return "code"
+	case strings.HasPrefix(line, "|"):
+		return "table"
+	case line == "", strings.HasPrefix(line, "#"), strings.HasPrefix(line, "<!--"):
+		return "alone"
+	}
+	return "text"
 }
 
 // heading is a section's heading. One that is the name of a plan's section

@@ -23,6 +23,7 @@ func TestAdapt(t *testing.T) {
 			"## A\n\n[x](plan.md), [The sweep](sweep.md), [y](https://example.org/), ls(1)\n",
 			"## A\n\n**job-cleanup-plan**(5), The sweep, [y](https://example.org/), **ls**(1)\n",
 		},
+		"a link may go over the end of a line": {"## A\n\n* [all the\n  rules](safety.md) and\n  `[no\n  link](b.md)`\n", "## A\n\n* all the\n  rules and\n  `[no\n  link](b.md)`\n"},
 		"of two columns the second is the text": {
 			"## A\n\n| key | means |\n|---|---|\n| `a` | b \\| c |\n",
 			"## A\n\n`a`\n: b | c\n\n",
@@ -47,7 +48,7 @@ func TestMend(t *testing.T) {
 	const head = ".TH X\n"
 	for name, c := range map[string]struct{ roff, want string }{
 		"code in text":         {"a-b \\fB--x 'y' ~`^\\fR", "a-b \\fB\\-\\-x \\(aqy\\(aq \\(ti\\(ga\\(ha\\fR"},
-		"examples are set off": {"a\n.EX\n--x\n.EE\nb", "a\n.PP\n.RS 4\n.EX\n\\-\\-x\n.EE\n.RE\nb"},
+		"examples are set off": {"a\n\n.EX\n--x\n.EE\n\nb", "a\n.PP\n.RS 4\n.EX\n\\-\\-x\n.EE\n.RE\nb"},
 		"blank lines go":       {"a\n\n\n.PP\nb", "a\n.PP\nb"},
 		"ASCII alone":          {"…–’", `\[u2026]\[u2013]\[u2019]`},
 		"a table": {

@@ -13,11 +13,11 @@ func mend(roff string) string {
 	var b strings.Builder
 	end := 0
 	for _, at := range example.FindAllStringSubmatchIndex(roff, -1) {
-		b.WriteString(running(roff[end:at[0]]))
+		b.WriteString(strings.Trim(running(roff[end:at[0]]), "\n"))
 		b.WriteString("\n.PP\n.RS 4\n.EX\n" + copyable.Replace(roff[at[2]:at[3]]) + ".EE\n.RE\n")
 		end = at[1]
 	}
-	b.WriteString(running(roff[end:]))
+	b.WriteString(strings.TrimLeft(running(roff[end:]), "\n"))
 	return ascii(strings.Replace(b.String(), "\n.SH NAME", "\n.nr HY 0\n.nh\n.ad l\n.SH NAME", 1))
 }
 

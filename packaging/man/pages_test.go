@@ -89,7 +89,7 @@ func TestPagesReadWell(t *testing.T) {
 
 // markdown is what should have been converted: emphasis, code, links, tables,
 // comments, headings.
-var markdown = regexp.MustCompile("\\*\\*|`|\\]\\([a-z]|^ *\\||<!--|^ *##")
+var markdown = regexp.MustCompile("\\*\\*|`|\\.md\\b|\\]\\([a-z]|^ *\\||<!--|^ *##")
 
 // sections are the headings that stand at the margin.
 func sections(text string) []string {

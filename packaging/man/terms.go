@@ -7,9 +7,6 @@ import "strings"
 // without a name, or in the second of two; the others follow behind their
 // names.
 func terms(rows []string) string {
-	if len(rows) < 3 {
-		return ""
-	}
 	names := cells(rows[0])
 	text := 1
 	for i, name := range names {
@@ -23,7 +20,7 @@ func terms(rows []string) string {
 		b.WriteString(prose(values[0]) + "\n: ")
 		b.WriteString(strings.Join(definition(names, values, text), "  \n    ") + "\n\n")
 	}
-	return b.String()
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // definition lists the lines about one term: what it is, facts, an example.
