@@ -55,7 +55,7 @@ func runChild(ctx context.Context, p *program, _ *options) (int, error) {
 		rec.book.ledger = nil
 	}
 	if o.RunsAgain { // the job's ledger may hold patterns too
-		items = onlyOwn(items)
+		items = onlyOwn(items, job.Invocation)
 	}
 	e := &engine.Engine{
 		Kinds:    kinds(),

@@ -46,6 +46,7 @@ func (p *pass) later(ctx context.Context, led *ledger.Ledger, state *ledger.Stat
 			Outcome:   job.Outcome,
 			Budget:    p.budget,
 			Endpoints: p.endpoints,
+			Ready:     p.ready(ctx, state),
 		}
 		sum.Merge(e.Run(ctx, p.drain, items))
 		rec.summary(sum, time.Since(began))
@@ -86,32 +87,6 @@ func (p *pass) lend(ctx context.Context, state *ledger.State, job residue.Job, i
 		sum.Merge(p.asJob(ctx, p.drain, sub, lent, rec, total/2))
 	}
 	return kept
-}
-
-// onlyOwn keeps the items that can be no other invocation's.
-func onlyOwn(items []engine.Item) []engine.Item {
-	return slices.DeleteFunc(items, func(item engine.Item) bool { return !owned(item) })
-}
-
-// ownOnly keeps the debts that can be no other invocation's.
-func ownOnly(debts []ledger.Debt) []ledger.Debt {
-	whole := map[string]bool{}
-	for _, item := range itemsFrom(debts) {
-		whole[item.Spec.ID] = owned(item)
-	}
-	return slices.DeleteFunc(debts, func(d ledger.Debt) bool { return !whole[d.Spec.ID] })
-}
-
-// owned reports whether an item is certainly that of the invocation it was
-// recorded for. Patterns belong to the unit, and so does what they found on
-// this machine: a later invocation's mkdir -p takes an earlier one's folder,
-// proof and all. arm settles that before the next job.
-func owned(item engine.Item) bool {
-	if tracked := item.Spec.Tracked; tracked != nil {
-		return len(tracked.Proof) > 0 || !isLocal(item.Spec) // else found by name
-	}
-	kind := kinds().Kind(item.Spec.Kind)
-	return item.Resolved && (kind == nil || !kind.Local)
 }
 
 // stampLag is how much earlier than the clock a file system may stamp a file;

@@ -29,6 +29,7 @@ type pass struct {
 	local     bool              // only what is on this machine
 	// credentials is the folder of the sweep's own unit's, "" for none.
 	credentials string
+	inside      bool          // we are the unit itself, in its arm or hook: no other invocation of it runs
 	byHand      bool          // a person names the unit and means all of it
 	budget      engine.Budget // for the debts of one job: no job starves the others
 
@@ -126,9 +127,9 @@ func (p *pass) job(ctx context.Context, store *ledger.Store, entry ledger.Entry)
 	}
 	switch {
 	case p.unitRuns(ctx, state):
-		debts = ownOnly(debts)
+		debts = ownOnly(debts, state.Job.Invocation)
 	case state.Job.Witness == ledger.ByManager && !state.Job.Armed && !p.byHand:
-		debts = withoutPlace(debts)
+		debts = withoutPlace(debts, state.Job.Invocation)
 	}
 	sum := p.later(ctx, led, state, debts, before)
 	if len(aside)+sum.Deferred > 0 {
@@ -160,9 +161,9 @@ func (s *site) lockFor(ctx context.Context, store *ledger.Store, unit string) (f
 // withoutPlace drops what belongs to the unit rather than to one invocation. A
 // unit that never arms takes no lock when it starts, which it may do at any
 // moment; its own next hook comes back to that.
-func withoutPlace(debts []ledger.Debt) []ledger.Debt {
+func withoutPlace(debts []ledger.Debt, invocation string) []ledger.Debt {
 	own := map[string]bool{}
-	for _, d := range ownOnly(slices.Clone(debts)) {
+	for _, d := range ownOnly(slices.Clone(debts), invocation) {
 		own[d.Spec.ID] = true
 	}
 	return slices.DeleteFunc(debts, func(d ledger.Debt) bool { return d.Spec.Tracked == nil && !own[d.Spec.ID] })

@@ -170,6 +170,7 @@ func (s *site) clean(ctx context.Context, drain <-chan struct{}, sub *subject, w
 		Budget:   budget,
 
 		Survivors: rec.survivors.any(),
+		Endpoints: &s.endpoints,
 	}
 	sum.Merge(e.Run(ctx, drain, w.items))
 	return sum
@@ -287,7 +288,7 @@ func (s *site) lockUnit(ctx context.Context, sub *subject, budget engine.Budget)
 func (r *recorder) leavePatterns(items []engine.Item, sum *engine.Summary) []engine.Item {
 	var kept []engine.Item
 	for _, item := range items {
-		if owned(item) {
+		if owned(item, r.job.Invocation) {
 			kept = append(kept, item)
 			continue
 		}

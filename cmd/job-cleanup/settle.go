@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"time"
 
 	"job-cleanup/pkg/engine"
 	"job-cleanup/pkg/ledger"
@@ -33,7 +34,9 @@ func (s *site) settleEarlier(ctx context.Context, sub *subject) {
 // settlePrevious is for what only the hook of the unit's next run can settle.
 // What belongs to a unit that never arms, rather than to one invocation of it,
 // can only be taken when no job of it runs and none can start. And a dynamic
-// user has its number, and its folders, only while the unit has a process.
+// user has its number, and its folders, only while the unit has a process. What
+// servers hold is settled here for those that arm too, since a unit may be
+// active whenever a sweep comes.
 func (s *site) settlePrevious(ctx context.Context, drain <-chan struct{}, sub *subject, left engine.Budget) {
 	if !sub.hook || sub.job.CI || sub.job.Start.IsZero() || left.Total <= 0 {
 		return
@@ -43,16 +46,25 @@ func (s *site) settlePrevious(ctx context.Context, drain <-chan struct{}, sub *s
 	if !earlier && !tracked {
 		return
 	}
-	round := s.newPass(ctx, drain)
-	round.eager, round.local, round.budget = !dynamic, !dynamic, left // servers may rest
-	round.current(sub.job.Unit, sub.job.Invocation)
+	began := time.Now()
+	round := func(local bool) *pass {
+		p := s.newPass(ctx, drain)
+		p.eager, p.local, p.budget = local, local, left // servers may rest
+		p.budget.Total -= time.Since(began)
+		p.endpoints = &s.endpoints
+		p.current(sub.job.Unit, sub.job.Invocation)
+		return p
+	}
 	if earlier {
 		release := s.lockUnit(ctx, sub, left)
 		defer release()
-		round.earlier(ctx, store, sub, func(state *ledger.State) bool { return !state.Job.Armed })
+		if !dynamic {
+			round(true).earlier(ctx, store, sub, func(state *ledger.State) bool { return !state.Job.Armed })
+		}
+		round(false).earlier(ctx, store, sub, func(state *ledger.State) bool { return true })
 	}
 	if tracked {
-		round.earlierTracked(ctx, sub)
+		round(false).earlierTracked(ctx, sub)
 	}
 }
 
@@ -83,6 +95,7 @@ func (s *site) hasEarlier(ctx context.Context, store *ledger.Store, sub *subject
 // was there before the subject began. What depends on how a job ended is left
 // to a job that ended so, since it may have taken the thing over.
 func (p *pass) earlier(ctx context.Context, store *ledger.Store, sub *subject, wanted func(*ledger.State) bool) {
+	p.inside = true
 	for entry, err := range store.Ledgers(ctx, sub.job.Unit) {
 		if stopped(p.drain) {
 			return
@@ -104,6 +117,9 @@ func (p *pass) earlier(ctx context.Context, store *ledger.Store, sub *subject, w
 		debts, _ := p.apart(ctx, state, p.due(state)) // the rest is in nobody's way
 		if sub.hook {
 			debts = slices.DeleteFunc(debts, func(d ledger.Debt) bool { return !outcome.Matches(d.Spec.When, sub.outcome) })
+		}
+		if !p.local {
+			debts = slices.DeleteFunc(debts, bySecret)
 		}
 		p.later(ctx, led, state, debts, sub.job.Start)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 
+	"job-cleanup/pkg/engine"
 	"job-cleanup/pkg/journal"
 	"job-cleanup/pkg/ledger"
 	"job-cleanup/pkg/residue"
@@ -33,6 +34,8 @@ type site struct {
 	journal journal.Sender
 	logFile *journal.File
 	flushed sync.Once // the journal, before it is read
+
+	endpoints engine.Endpoints // what the cleanup of a job learned of servers
 }
 
 // site opens the place that the options and the caller's rights lead to.

@@ -126,10 +126,10 @@ func (p *pass) folder(ctx context.Context, who residue.Identity, f found, dead [
 }
 
 // earlierTracked settles what jobs of earlier invocations tracked, as root
-// before the subject's job begins.
+// before the subject's job begins, or after it.
 func (p *pass) earlierTracked(ctx context.Context, sub *subject) {
 	_, err := p.tracked(ctx, *sub.job.User, ledger.Job{Job: residue.Job{Unit: sub.job.Unit}},
-		sweepOrder{Running: true, Before: sub.job.Start, Except: sub.job.Invocation})
+		sweepOrder{Running: !sub.hook, Before: sub.job.Start, Except: sub.job.Invocation})
 	if err != nil {
 		p.trouble("what earlier jobs tracked", err)
 	}
@@ -186,6 +186,7 @@ func runSweepChild(ctx context.Context, s *site, drain <-chan struct{}, o order,
 	p.endpoints.Bury(o.Sweep.Dead...)
 	if o.Sweep.Except != "" {
 		p.current(o.Job.Unit, o.Sweep.Except)
+		p.inside = true
 	}
 	p.recorder = func(r *recorder) engine.Recorder {
 		return &childRecorder{recorder: r, out: out, all: true}
@@ -245,7 +246,7 @@ func (p *pass) ofJob(ctx context.Context, store *ledger.Store, entry ledger.Entr
 	case p.emptying:
 		debts = aside
 	case o.Running:
-		debts = ownOnly(debts)
+		debts = ownOnly(debts, entry.Invocation)
 	}
 	if state.Job.User == nil || int(state.Job.User.UID) != p.uid { // whatever the job wrote there
 		state.Job.User = p.callerIdentity()

@@ -181,7 +181,7 @@ func TestCase46_foreignAddress(t *testing.T) {
 	for _, ref := range []string{"", "env:VAULT_TOKEN", "file:" + secret, "credential:token", "stash:token"} {
 		spec := residue.Spec{Kind: "vault", Selector: "Revoke", Value: "accessor", Phase: residue.Credentials,
 			Options: map[string][]string{"Address": {web.URL}, "Token": {ref}, "Identity": {ref}},
-			Tracked: &residue.Residue{Type: "token", Ref: "accessor"}}
+			Tracked: &residue.Residue{Type: "token", Ref: "accessor", Proof: map[string]string{"accessor": "accessor"}}}
 		spec.Identify()
 		records = append(records, ledger.NewSpec(spec))
 	}

@@ -33,10 +33,10 @@ type swept struct {
 	job   ledger.Job
 }
 
-func newSwept(t *testing.T, act func()) *swept {
+func newSwept(t *testing.T, act func(), more ...*residue.Kind) *swept {
 	t.Helper()
-	useKinds(t, path.Kind, &residue.Kind{Name: "meddle", Selectors: []residue.Selector{{Key: "Do", Type: "meddle"}},
-		Open: func(residue.Spec, residue.Deps) (residue.Cleaner, error) { return meddler{act}, nil }})
+	useKinds(t, append(more, path.Kind, &residue.Kind{Name: "meddle", Selectors: []residue.Selector{{Key: "Do", Type: "meddle"}},
+		Open: func(residue.Spec, residue.Deps) (residue.Cleaner, error) { return meddler{act}, nil }})...)
 	m := managertest.New(t, managertest.Unit{Name: "late.service", Active: "inactive", Sub: "dead", Invocation: strings.Repeat("1", 32)})
 	dir := filepath.Dir(strings.TrimPrefix(m.Address, "unix:path="))
 	p := &program{env: environment{"XDG_RUNTIME_DIR": dir}, stdout: io.Discard, stderr: io.Discard, uid: os.Getuid(), gid: os.Getgid()}

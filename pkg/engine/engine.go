@@ -31,8 +31,11 @@ type Engine struct {
 	// Survivors says that processes of the job still run: what is removed on
 	// this machine is looked for once more before it counts as removed.
 	Survivors bool
-	Parallel  int              // calls at once; 0 means 8
-	Now       func() time.Time // nil means time.Now
+	// Ready, if there is one, is asked right before each find and removal; its
+	// error is then the answer, and nothing is called.
+	Ready    func(Item) error
+	Parallel int              // calls at once; 0 means 8
+	Now      func() time.Time // nil means time.Now
 
 	// Endpoints is what is known of servers; nil means nothing yet. Engines
 	// that work off one queue share it, so that a dead server costs one
@@ -203,9 +206,12 @@ func (e *Engine) find(c caller, t task) ([]residue.Residue, bool) {
 	return found, err == nil
 }
 
-// find calls the Find of a task's cleaner. Its results are to be used though it may have
-// failed.
+// find calls the Find of a task's cleaner. Its results are to be used though it
+// may have failed.
 func (c caller) find(t task) (found []residue.Residue, took time.Duration, err error) {
+	if err := c.engine.ready(t.Item); err != nil {
+		return nil, 0, err
+	}
 	answer := make(chan []residue.Residue, 1)
 	took, err = c.call(func(ctx context.Context) error {
 		defer c.engine.begin(t.Spec, nil)()
@@ -243,15 +249,25 @@ func union(known, more []residue.Residue) []residue.Residue {
 	return all
 }
 
+func (e *Engine) ready(item Item) error {
+	if e.Ready == nil {
+		return nil
+	}
+	return e.Ready(item)
+}
+
 func (e *Engine) remove(c caller, t task, r residue.Residue) {
 	if e.DryRun {
 		e.report(Event{Spec: t.Spec, Residue: &r, Status: Found})
 		return
 	}
-	took, err := c.call(func(ctx context.Context) error {
-		defer e.begin(t.Spec, &r)()
-		return t.cleaner.Remove(ctx, r)
-	})
+	took, err := time.Duration(0), e.ready(t.Item)
+	if err == nil {
+		took, err = c.call(func(ctx context.Context) error {
+			defer e.begin(t.Spec, &r)()
+			return t.cleaner.Remove(ctx, r)
+		})
+	}
 	if err != nil {
 		t.again.keep(r, residue.AsError(err).Reason)
 		e.fail(t.Item, &r, err, took)

@@ -33,8 +33,12 @@ type Selector struct {
 	Type    string // residue type, "path"; the noun of track is KIND-TYPE, or KIND where both are the same
 	Value   Value
 	Phase   Phase
-	Rank    int    // order within the phase, from 0
-	NoTrack bool   // can't be tracked by a job
+	Rank    int  // order within the phase, from 0
+	NoTrack bool // can't be tracked by a job
+	// ByName says that nothing but its name tells what is found from what a
+	// later invocation of the unit makes under that name, or takes over: while
+	// one runs, it is left alone.
+	ByName  bool
 	Marks   []Mark // what track may be told beside the reference
 	Done    string // what people are told of a removal: "stopped"; "" means "removed"
 	Doc     string
@@ -58,9 +62,12 @@ type Option struct {
 	Value   Value
 	Many    bool   // may stand several times, each adds one
 	Default string // as written in a plan; "" for none
-	Env     string // the environment variable that is the default's source, "" for none
-	Doc     string
-	Example string
+	// Identifies says that the secret itself tells which thing is meant: where it
+	// stands, that of a later invocation may stand by now.
+	Identifies bool
+	Env        string // the environment variable that is the default's source, "" for none
+	Doc        string
+	Example    string
 }
 
 // Value is how the text of a key is read.

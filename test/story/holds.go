@@ -41,8 +41,8 @@ func (w *World) Holds(m *rig.Machine, name string) []string {
 		"vault token":     func() bool { return w.Vault.PID() != 0 && w.Vault.Valid(w.Token(m, name)) },
 		"vault lease":     func() bool { return w.Vault.PID() != 0 && slices.Contains(w.Vault.Leases(), name) },
 		"consul lock":     func() bool { return w.Consul.PID() != 0 && w.locked(name) },
-		"consul session":  func() bool { return w.Consul.PID() != 0 && w.session(name) },
-		"s3 upload":       func() bool { return w.S3.PID() != 0 && w.upload(ctx, name) },
+		"consul session":  func() bool { return w.Consul.PID() != 0 && len(w.sessions(name)) > 0 },
+		"s3 upload":       func() bool { return w.S3.PID() != 0 && len(w.Uploads(ctx, name)) > 0 },
 		"postgres schema": func() bool { return w.Postgres.PID() != 0 && w.schema(name) },
 		"redis keys":      func() bool { return w.Redis.PID() != 0 && w.keys(ctx, name) },
 		"amqp queue":      func() bool { return w.RabbitMQ.PID() != 0 && w.queue(name) },
@@ -74,33 +74,44 @@ func (w *World) locked(name string) bool {
 	return keys[0].Session != ""
 }
 
-func (w *World) session(name string) bool {
+func (w *World) sessions(name string) (ids []string) {
 	w.t.Helper()
 	status, text := w.Consul.Do(http.MethodGet, "session/list", "")
-	var sessions []struct{ Name string }
+	var sessions []struct{ ID, Name string }
 	if err := json.Unmarshal([]byte(text), &sessions); err != nil {
 		w.t.Fatalf("consul: status %d: %q", status, text)
 	}
 	for _, session := range sessions {
 		if session.Name == "batch-"+name {
-			return true
+			ids = append(ids, session.ID)
 		}
 	}
-	return false
+	return ids
 }
 
-func (w *World) upload(ctx context.Context, name string) bool {
+// Unlock opens a job's lock and ends its sessions, as a person would.
+func (w *World) Unlock(name string) {
+	w.t.Helper()
+	for _, id := range w.sessions(name) {
+		w.Consul.Do(http.MethodPut, "kv/locks/batch-"+name+"?release="+id, "")
+		w.Consul.Do(http.MethodPut, "session/destroy/"+id, "")
+	}
+}
+
+// Uploads returns the ids of a job's unfinished uploads.
+func (w *World) Uploads(ctx context.Context, name string) []string {
 	w.t.Helper()
 	list, err := w.S3.Client().ListMultipartUploads(ctx, &s3.ListMultipartUploadsInput{Bucket: aws.String("artifacts")})
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	var ids []string
 	for _, upload := range list.Uploads {
 		if strings.HasPrefix(aws.ToString(upload.Key), "jobs/"+name+"/") {
-			return true
+			ids = append(ids, aws.ToString(upload.UploadId))
 		}
 	}
-	return false
+	return ids
 }
 
 func (w *World) schema(name string) bool {

@@ -36,6 +36,7 @@ func TestStory(t *testing.T) {
 			w.Install(m)
 			everyEnding(t, w, m)
 			everythingTracked(t, w, m)
+			theNextRun(t, w, m)
 			everyServerDown(t, w, m)
 		})
 	}

@@ -51,7 +51,7 @@ func (w *World) BeginTracking(m *rig.Machine) {
 	w.t.Helper()
 	m.Shell("useradd worker")
 	w.configure(m, "/etc/tracked", "worker")
-	m.Write("/usr/local/bin/tracking-job", 0o755, w.fill(trackingJob))
+	m.Write("/usr/local/bin/tracking-job", 0o755, w.Fill(trackingJob))
 	m.Write("/etc/systemd/system/tracked@.service", 0o644, trackedUnit)
 	w.End(m, Tracking, "0") // the part that takes things
 	m.Shell("systemctl daemon-reload && systemctl start --no-block " + Name(Tracking))
@@ -69,8 +69,8 @@ func (w *World) EndTracking(m *rig.Machine) {
 	m.Shell("touch " + told + "/" + Tracking + ".over")
 }
 
-// fill puts the servers' addresses into a text.
-func (w *World) fill(text string) string {
+// Fill puts the servers' addresses into a text.
+func (w *World) Fill(text string) string {
 	return strings.NewReplacer(
 		"@VAULT@", w.Vault.Address, "@CONSUL@", w.Consul.Address, "@S3@", w.S3.Endpoint, "@KEY@", w.S3.AccessKey,
 		"@POSTGRES@", w.Postgres.DSN("postgres"), "@REDIS@", w.Redis.Address,

@@ -55,4 +55,4 @@ Password=file:/etc/batch/amqp-password
 `
 
 // Unit returns batch@.service for this world.
-func (w *World) Unit() string { return w.fill(unit) }
+func (w *World) Unit() string { return w.Fill(unit) }

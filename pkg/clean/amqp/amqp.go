@@ -15,11 +15,11 @@ var Kind = &residue.Kind{
 	Name: "amqp",
 	Doc:  "Queues and exchanges of RabbitMQ, by exact name in one virtual host.",
 	Selectors: []residue.Selector{
-		{Key: "PurgeQueue", Type: "messages", Value: residue.Name, Phase: residue.Data,
+		{Key: "PurgeQueue", Type: "messages", Value: residue.Name, Phase: residue.Data, ByName: true,
 			Doc: "A queue that stays and is emptied.", Example: "results.%i"},
-		{Key: "DeleteQueue", Type: "queue", Value: residue.Name, Phase: residue.Data,
+		{Key: "DeleteQueue", Type: "queue", Value: residue.Name, Phase: residue.Data, ByName: true,
 			Doc: "A queue with its messages.", Example: "work.%i"},
-		{Key: "DeleteExchange", Type: "exchange", Value: residue.Name, Phase: residue.Data, Rank: 1,
+		{Key: "DeleteExchange", Type: "exchange", Value: residue.Name, Phase: residue.Data, ByName: true, Rank: 1,
 			Doc: "An exchange to which nothing is bound any more.", Example: "work.%i"},
 	},
 	Options: []residue.Option{

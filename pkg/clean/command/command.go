@@ -31,7 +31,7 @@ var Kind = &residue.Kind{
 	Name: "command",
 	Doc:  "Runs a command, without a shell, until it has succeeded once.",
 	Selectors: []residue.Selector{{
-		Key: "Run", Type: "command", Value: residue.Words, Phase: residue.Data, Rank: 9, NoTrack: true, Done: "ran",
+		Key: "Run", Type: "command", Value: residue.Words, Phase: residue.Data, ByName: true, Rank: 9, NoTrack: true, Done: "ran",
 		Doc: "The command line, split like an Exec line. The program is an absolute path, or a name that is looked up in " +
 			searchPath + ". A variable never becomes two words. It must do no harm when it is run twice.",
 		Example: "/usr/local/bin/drop-scratch --batch=%i",

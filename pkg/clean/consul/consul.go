@@ -69,7 +69,7 @@ var selectors = []residue.Selector{{
 	Doc:     "A session, by its id or its name; all of that name. Locks go first.",
 	Example: "batch-%i@%H",
 }, {
-	Key: "DeleteKeys", Type: "keys", Value: residue.Prefix, Phase: residue.Data,
+	Key: "DeleteKeys", Type: "keys", Value: residue.Prefix, Phase: residue.Data, ByName: true,
 	Doc:     "All keys below a prefix. Those that another's session holds stay.",
 	Example: "jobs/%i/",
 }}

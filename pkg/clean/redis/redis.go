@@ -15,9 +15,9 @@ var Kind = &residue.Kind{
 	Name: "redis",
 	Doc:  "Keys below a prefix, and locks, in a Redis server. Not in a cluster, and not on a replica.",
 	Selectors: []residue.Selector{
-		{Key: "DeleteKeys", Type: "keys", Value: residue.Prefix, Phase: residue.Data,
+		{Key: "DeleteKeys", Type: "keys", Value: residue.Prefix, Phase: residue.Data, ByName: true,
 			Doc: "All keys whose name begins so, wildcards meaning nothing.", Example: "jobs:%i:"},
-		{Key: "ReleaseLock", Type: "lock", Value: residue.String, Phase: residue.Locks,
+		{Key: "ReleaseLock", Type: "lock", Value: residue.String, Phase: residue.Locks, ByName: true,
 			Doc: "A key that is deleted only if its value is this job's: that of `Value=` or `Token=`.", Example: "locks/deploy"},
 	},
 	Options: []residue.Option{
@@ -28,7 +28,7 @@ var Kind = &residue.Kind{
 		{Key: "TLS", Value: residue.Bool, Default: "no", Doc: "Speak TLS, and verify the server.", Example: "yes"},
 		{Key: "CACert", Value: residue.Path, Doc: "The certificates to verify the server with, and TLS. Without it: the system's.", Example: "/etc/batch/ca.pem"},
 		{Key: "Value", Value: residue.Name, Doc: "Of `ReleaseLock=`: what the job wrote into the key. It is recorded as it stands.", Example: "%n-%i"},
-		{Key: "Token", Value: residue.SecretRef, Doc: "Of `ReleaseLock=`: where a value stands that is to be recorded nowhere.", Example: "file:%t/batch/lock-token"},
+		{Key: "Token", Value: residue.SecretRef, Identifies: true, Doc: "Of `ReleaseLock=`: where a value stands that is to be recorded nowhere.", Example: "file:%t/batch/lock-token"},
 	},
 	Open: open,
 }

@@ -35,7 +35,7 @@ var Kind = &residue.Kind{
 		Example: "lease:database/creds/app/2f6a614c-4aa2-7b19-24b9-ad944a8d4de6",
 	}},
 	Options: []residue.Option{{
-		Key: "Token", Value: residue.SecretRef, Env: "VAULT_TOKEN",
+		Key: "Token", Value: residue.SecretRef, Identifies: true, Env: "VAULT_TOKEN",
 		Doc: "The job's token.", Example: "file:%t/batch/vault-token",
 	}, {
 		Key: "Identity", Value: residue.SecretRef,

@@ -110,7 +110,7 @@ func (j *job) startUpload(ctx context.Context) error {
 	return errors.Join(err, j.note("upload", aws.ToString(upload.UploadId)))
 }
 
-// fillSchema makes test data.
+// fillSchema makes test data, where there is none yet.
 func (j *job) fillSchema(ctx context.Context) error {
 	db, err := pgx.Connect(ctx, j.PostgresURL)
 	if err != nil {
@@ -118,7 +118,7 @@ func (j *job) fillSchema(ctx context.Context) error {
 	}
 	defer db.Close(ctx)
 	schema := pgx.Identifier{"batch_" + j.name}.Sanitize()
-	_, err = db.Exec(ctx, "CREATE SCHEMA "+schema+"; CREATE TABLE "+schema+".orders AS SELECT n FROM generate_series(1, 1000) AS n")
+	_, err = db.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+schema+"; CREATE TABLE IF NOT EXISTS "+schema+".orders AS SELECT n FROM generate_series(1, 1000) AS n")
 	return err
 }
 
