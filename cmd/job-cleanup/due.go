@@ -73,7 +73,7 @@ func (p *pass) due(state *ledger.State) []ledger.Debt {
 		switch {
 		case expired(d, now):
 			return true
-		case p.local && !isLocal(d.Spec), now.Before(d.Until):
+		case p.local && !isLocal(d.Spec), p.remote && isLocal(d.Spec), now.Before(d.Until):
 			return false
 		}
 		return p.eager || !resting(d, now)

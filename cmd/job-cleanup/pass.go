@@ -27,6 +27,7 @@ type pass struct {
 	endpoints *engine.Endpoints // shared by all jobs of the round
 	eager     bool              // also what rests after a try that did not help
 	local     bool              // only what is on this machine
+	remote    bool              // only what is not
 	// credentials is the folder of the sweep's own unit's, "" for none.
 	credentials string
 	inside      bool          // we are the unit itself, in its arm or hook: no other invocation of it runs

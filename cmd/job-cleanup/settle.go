@@ -47,9 +47,9 @@ func (s *site) settlePrevious(ctx context.Context, drain <-chan struct{}, sub *s
 		return
 	}
 	began := time.Now()
-	round := func(local bool) *pass {
+	round := func(local, remote bool) *pass {
 		p := s.newPass(ctx, drain)
-		p.eager, p.local, p.budget = local, local, left // servers may rest
+		p.eager, p.local, p.remote, p.budget = !remote && !dynamic, local, remote, left // servers may rest
 		p.budget.Total -= time.Since(began)
 		p.endpoints = &s.endpoints
 		p.current(sub.job.Unit, sub.job.Invocation)
@@ -59,12 +59,12 @@ func (s *site) settlePrevious(ctx context.Context, drain <-chan struct{}, sub *s
 		release := s.lockUnit(ctx, sub, left)
 		defer release()
 		if !dynamic {
-			round(true).earlier(ctx, store, sub, func(state *ledger.State) bool { return !state.Job.Armed })
+			round(true, false).earlier(ctx, store, sub, func(state *ledger.State) bool { return !state.Job.Armed })
 		}
-		round(false).earlier(ctx, store, sub, func(state *ledger.State) bool { return true })
+		round(false, !dynamic).earlier(ctx, store, sub, func(state *ledger.State) bool { return true })
 	}
 	if tracked {
-		round(false).earlierTracked(ctx, sub)
+		round(false, false).earlierTracked(ctx, sub)
 	}
 }
 
