@@ -232,30 +232,6 @@ func TestDeferUnrecorded(t *testing.T) {
 	}
 }
 
-// TestDeferAsJob: what a User= job's hook put off is in that user's ledger, and
-// goes with that user's rights, whatever When= the step had.
-func TestDeferAsJob(t *testing.T) {
-	s := newStage(t)
-	place := filepath.Dir(s.file("place", nobody))
-	tree := filepath.Join(place, "tree")
-	makes(t, tree)
-	s.must(os.Chown(tree, nobody, nobody))
-	s.must(os.Chown(filepath.Join(tree, "sub"), nobody, nobody))
-	w := &swept{t: t, job: ledger.Job{}}
-	spec := w.deferring(tree)
-	spec.When = []string{"success"}
-	s.forge(append([]ledger.Record{ofOtherBoot()}, w.putOff(spec)...)...)
-	if asides(t, tree) != 1 {
-		t.Fatal("not moved aside")
-	}
-	if out := s.sweep("--boot"); asides(t, tree) != 1 {
-		t.Errorf("deleted while others wait for it:\n%s", out)
-	}
-	if out := s.sweep(); asides(t, tree) != 0 || !strings.Contains(out, "removed path "+tree) {
-		t.Errorf("it stays:\n%s", out)
-	}
-}
-
 // TestDeferByHand: what is put off is no other debt of the same step, whose
 // place may hold something new.
 func TestDeferByHand(t *testing.T) {
@@ -266,24 +242,5 @@ func TestDeferByHand(t *testing.T) {
 	w.owedBy(t.Context(), w.store, ledger.Entry{Unit: w.job.Unit, Invocation: w.job.Invocation}, owed)
 	if len(owed) != 1 || !owed[failed.ID] {
 		t.Errorf("owed: %v", owed)
-	}
-}
-
-// TestDeferLent: what root has done with the job's rights it writes down
-// itself, and the process that does it can't tell when: it puts nothing off.
-func TestDeferLent(t *testing.T) {
-	s := newStage(t)
-	tree := filepath.Join(filepath.Dir(s.file("own", nobody)), "tree")
-	makes(t, tree)
-	for _, dir := range []string{tree, filepath.Join(tree, "sub")} {
-		s.must(os.Chown(dir, nobody, nobody))
-	}
-	spec := (&swept{}).deferring(tree)
-	spec.FromEnv = true
-	s.must(s.root().Append(t.Context(), ledger.NewSpec(spec)))
-	s.forge(ofOtherBoot(), ledger.NewSpec(s.tracked(tree+"-tracked"))) // so that it has a ledger for that
-	out := s.run("run", "--unit", "u.service", "--invocation", "one")
-	if there(tree) || asides(t, tree) != 0 {
-		t.Errorf("it stays:\n%s", out)
 	}
 }

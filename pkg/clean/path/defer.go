@@ -3,6 +3,7 @@ package path
 import (
 	"context"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -45,7 +46,8 @@ func provable(r residue.Residue) bool {
 // movable reports whether a tree may be moved: nothing is mounted on or in it,
 // no home is reached through it, and what it holds may stay there for a while.
 func (c *cleaner) movable(t *target) bool {
-	if t.facts.mountRoot || !hasRoom(t.fd) {
+	var fs unix.Statfs_t
+	if t.facts.mountRoot || unix.Fstatfs(t.fd, &fs) != nil || !hasRoom(fs) {
 		return false
 	}
 	all, err := readMounts(c.k.mountinfo)
@@ -61,14 +63,18 @@ func (c *cleaner) movable(t *target) bool {
 	return !c.leadsHome(path, t.facts.dev)
 }
 
-// hasRoom reports whether enough of the file system is free. One that has no
-// limit tells none.
-func hasRoom(dir int) bool {
-	var fs unix.Statfs_t
-	if unix.Fstatfs(dir, &fs) != nil {
-		return false
-	}
-	return fs.Bavail >= fs.Blocks/roomDivisor && fs.Ffree >= fs.Files/roomDivisor
+// numbering are file systems that number their files anew each time they are
+// mounted, or as another machine likes. What waited there for a sweep would be
+// taken for somebody else's after a boot, and stay for ever.
+var numbering = []int64{
+	unix.MSDOS_SUPER_MAGIC, unix.EXFAT_SUPER_MAGIC, unix.FUSE_SUPER_MAGIC, unix.V9FS_MAGIC,
+	unix.SMB_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC, unix.CIFS_SUPER_MAGIC,
+}
+
+// hasRoom reports whether enough of a file system is free, and whether what
+// stays there is known again. One that has no limit tells none.
+func hasRoom(fs unix.Statfs_t) bool {
+	return !slices.Contains(numbering, int64(fs.Type)) && fs.Bavail >= fs.Blocks/roomDivisor && fs.Ffree >= fs.Files/roomDivisor
 }
 
 // leadsHome reports whether a home lies in a tree on the device by its real
