@@ -2,9 +2,11 @@ package secret_test
 
 import (
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -219,6 +221,32 @@ func TestCase39_linksOfAJob(t *testing.T) {
 		_, err := secret.Resolver{Owner: tt.owner}.Resolve("file:" + tt.path)
 		if !errors.Is(err, tt.err) {
 			t.Errorf("%q, owner %t: %v, want %v", tt.path, tt.owner != nil, err, tt.err)
+		}
+	}
+}
+
+// TestAuthorities: only a regular file with a certificate in it is read, and a
+// FIFO that nobody writes to keeps nobody waiting.
+func TestAuthorities(t *testing.T) {
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	dir := t.TempDir()
+	good, text, fifo, large := filepath.Join(dir, "good"), filepath.Join(dir, "text"), filepath.Join(dir, "fifo"), filepath.Join(dir, "large")
+	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	err := errors.Join(os.WriteFile(good, block, 0o600), os.WriteFile(text, []byte("text"), 0o600), unix.Mkfifo(fifo, 0o600),
+		os.WriteFile(large, block, 0o600), os.Truncate(large, 4<<20+1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pool, err := secret.Authorities(""); pool != nil || err != nil {
+		t.Errorf("no path: %v, %v", pool, err)
+	}
+	if pool, err := secret.Authorities(good); pool == nil || err != nil {
+		t.Errorf("a certificate: %v, %v", pool, err)
+	}
+	for _, path := range []string{text, fifo, large, dir, "/dev/zero", filepath.Join(dir, "none")} {
+		if pool, err := secret.Authorities(path); pool != nil || err == nil {
+			t.Errorf("%s: %v, %v", path, pool, err)
 		}
 	}
 }

@@ -3,10 +3,8 @@ package amqp
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -105,17 +103,12 @@ func (s server) transport(file string) (*tls.Config, error) {
 		}
 		return nil, nil
 	}
+	trust, err := secret.Authorities(file)
+	if err != nil {
+		return nil, residue.Errorf(residue.Retry, residue.NoCredentials, "CACert=: %w", err)
+	}
 	host, _, _ := net.SplitHostPort(s.address)
-	config := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
-	if file == "" {
-		return config, nil
-	}
-	pem, err := os.ReadFile(file)
-	config.RootCAs = x509.NewCertPool()
-	if err != nil || !config.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, residue.Errorf(residue.Retry, residue.NoCredentials, "CACert=%q holds no certificates that can be read", file)
-	}
-	return config, nil
+	return &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12, RootCAs: trust}, nil
 }
 
 func (s server) endpoint() string { return s.scheme + "://" + s.address }

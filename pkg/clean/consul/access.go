@@ -1,12 +1,9 @@
 package consul
 
 import (
-	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/hashicorp/consul/api"
@@ -35,7 +32,7 @@ func openSite(spec residue.Spec, deps residue.Deps) (*site, error) {
 			return nil, err
 		}
 	}
-	trust, err := authorities(spec.Option("CACert"))
+	trust, err := secret.Authorities(spec.Option("CACert"))
 	if err != nil {
 		return nil, residue.Errorf(residue.Retry, residue.Other, "CACert=: %w", err)
 	}
@@ -76,32 +73,6 @@ func parseAddress(text string, https bool) (*url.URL, error) {
 		u.Scheme = "https"
 	}
 	return u, nil
-}
-
-// maxPEM bounds a file of authorities, in bytes.
-const maxPEM = 4 << 20
-
-// authorities reads a PEM file; none means those of the machine.
-func authorities(path string) (*x509.CertPool, error) {
-	if path == "" {
-		return nil, nil
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxPEM {
-		return nil, fmt.Errorf("%q is no PEM file", path)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("no certificate in %q", path)
-	}
-	return pool, nil
 }
 
 // Endpoint is the agent's address.

@@ -3,9 +3,7 @@ package redis
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"net"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -89,17 +87,12 @@ func transport(spec residue.Spec, network, address string) (*tls.Config, error) 
 	if network == "unix" {
 		return nil, refused("TLS is not for a socket's path")
 	}
+	trust, err := secret.Authorities(file)
+	if err != nil {
+		return nil, residue.Errorf(residue.Retry, residue.NoCredentials, "CACert=: %w", err)
+	}
 	host, _, _ := net.SplitHostPort(address)
-	config := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
-	if file == "" {
-		return config, nil
-	}
-	pem, err := os.ReadFile(file)
-	config.RootCAs = x509.NewCertPool()
-	if err != nil || !config.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, residue.Errorf(residue.Retry, residue.NoCredentials, "CACert=%q holds no certificates that can be read", file)
-	}
-	return config, nil
+	return &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12, RootCAs: trust}, nil
 }
 
 // proof says in which database a thing was seen. Keys have no other identity

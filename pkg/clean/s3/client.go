@@ -18,6 +18,7 @@ import (
 	"github.com/aws/smithy-go/logging"
 
 	"job-cleanup/pkg/residue"
+	"job-cleanup/pkg/secret"
 )
 
 const (
@@ -38,9 +39,9 @@ func (c *cleaner) connect(deps residue.Deps) error {
 	if err != nil {
 		return err
 	}
-	roots, err := c.roots(deps)
+	roots, err := secret.Authorities(c.spec.Option("CACert"))
 	if err != nil {
-		return err
+		return residue.Errorf(residue.Retry, residue.Other, "CACert=: %w", err)
 	}
 	c.web = httpClient(roots)
 	c.client = s3.New(s3.Options{
@@ -96,23 +97,6 @@ func (c *cleaner) checkEndpoint() error {
 		return residue.Errorf(residue.Refused, residue.Other, "Endpoint= is not http(s)://HOST[:PORT][/PATH] (text not shown)")
 	}
 	return nil
-}
-
-// roots reads the authorities of CACert=, nil for the system's own.
-func (c *cleaner) roots(deps residue.Deps) (*x509.CertPool, error) {
-	path := c.spec.Option("CACert")
-	if path == "" {
-		return nil, nil
-	}
-	text, err := deps.Secret("file:" + path) // no secret, but the same care is due in opening it
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM([]byte(text.Reveal())) {
-		return nil, residue.Errorf(residue.Retry, residue.Other, "CACert=%q holds no certificate", path)
-	}
-	return pool, nil
 }
 
 // httpClient makes requests without a proxy, a redirect or an endless answer.

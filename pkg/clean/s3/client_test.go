@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -196,19 +198,17 @@ func TestAuthority(t *testing.T) {
 	_, err := open(t, spec, depsWith("key")).Find(t.Context())
 	want(t, err, residue.Unreachable, residue.NoAnswer) // nobody we know vouches for it
 
-	deps := depsWith("key")
-	pemText := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
-	deps.Secret = func(ref string) (secret.Text, error) {
-		if ref == "file:/etc/ca.pem" {
-			return secret.New(pemText), nil
-		}
-		return secret.New("key"), nil
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o644); err != nil {
+		t.Fatal(err)
 	}
-	spec.Options["CACert"] = []string{"/etc/ca.pem"}
-	if _, err := open(t, spec, deps).Find(t.Context()); err != nil {
+	spec.Options["CACert"] = []string{ca}
+	if _, err := open(t, spec, depsWith("key")).Find(t.Context()); err != nil {
 		t.Error(err)
 	}
-	pemText = "no certificate"
-	_, err = s3.Kind.Open(spec, deps)
+	if err := os.WriteFile(ca, []byte("no certificate"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s3.Kind.Open(spec, depsWith("key"))
 	want(t, err, residue.Retry, residue.Other)
 }

@@ -2,13 +2,10 @@ package vault
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -36,7 +33,7 @@ func openAccess(spec residue.Spec, deps residue.Deps) (*access, error) {
 	if a.address, err = parseAddress(spec.Option("Address")); err != nil {
 		return nil, err
 	}
-	trust, err := authorities(spec.Option("CACert"))
+	trust, err := secret.Authorities(spec.Option("CACert"))
 	if err != nil {
 		return nil, residue.Errorf(residue.Retry, residue.Other, "CACert=: %w", err)
 	}
@@ -71,32 +68,6 @@ func parseAddress(text string) (*url.URL, error) {
 		return nil, residue.Errorf(residue.Refused, residue.Other, "Address=%q is none of http://HOST, https://HOST, unix:///PATH", text)
 	}
 	return u, nil
-}
-
-// maxPEM bounds a file of authorities, in bytes.
-const maxPEM = 4 << 20
-
-// authorities reads a PEM file; none means those of the machine.
-func authorities(path string) (*x509.CertPool, error) {
-	if path == "" {
-		return nil, nil
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxPEM {
-		return nil, fmt.Errorf("%q is no PEM file", path)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("no certificate in %q", path)
-	}
-	return pool, nil
 }
 
 // Endpoint is the server's address.
