@@ -1,6 +1,7 @@
 package residue
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -90,4 +91,16 @@ func AsError(err error) *Error {
 		return e
 	}
 	return &Error{Class: Retry, Reason: Other, Err: err}
+}
+
+// Ended is the answer of a cleaner whose context is over, nil while it is not.
+func Ended(ctx context.Context) error {
+	switch err := ctx.Err(); {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Error{Class: Retry, Reason: Deadline, Err: err}
+	default:
+		return &Error{Class: Retry, Reason: Cancelled, Err: err}
+	}
 }

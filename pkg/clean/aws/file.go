@@ -2,7 +2,6 @@ package aws
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -37,7 +36,7 @@ func (f *file) written() time.Time { return time.Unix(f.stat.Mtim.Unix()) }
 // open reaches and reads the file. The error is an *Error, Gone when the file
 // is not there.
 func (c *cleaner) open(ctx context.Context, proof map[string]string) (*file, error) {
-	if err := ended(ctx); err != nil {
+	if err := residue.Ended(ctx); err != nil {
 		return nil, err
 	}
 	if err := c.meant(proof); err != nil {
@@ -101,7 +100,7 @@ func (f *file) check(fd int) error {
 	if there, err := beneath.Mount(int(f.dir.Fd())); err != nil || here != there {
 		return residue.Errorf(residue.Retry, residue.MountPoint, "something is mounted on %q", f.leaf)
 	}
-	f.mount = mountPoint(here)
+	f.mount = beneath.MountPoint(here)
 	return f.more(fd)
 }
 
@@ -154,15 +153,4 @@ func (f *file) unchanged() (bool, error) {
 	err := unix.Fstatat(int(f.dir.Fd()), f.leaf, &now, unix.AT_SYMLINK_NOFOLLOW)
 	same := now.Dev == f.stat.Dev && now.Ino == f.stat.Ino && now.Size == f.stat.Size && now.Mtim == f.stat.Mtim && now.Ctim == f.stat.Ctim
 	return same, err
-}
-
-// ended is the answer when the context is over.
-func ended(ctx context.Context) error {
-	switch {
-	case ctx.Err() == nil:
-		return nil
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return residue.Errorf(residue.Retry, residue.Deadline, "not begun: %w", ctx.Err())
-	}
-	return residue.Errorf(residue.Retry, residue.Cancelled, "not begun: %w", ctx.Err())
 }

@@ -30,7 +30,7 @@ func (f *file) lock(ctx context.Context) (unlock func(), err error) {
 		if err == nil {
 			return func() { _ = unix.Close(fd) }, nil
 		}
-		if over := ended(ctx); over != nil {
+		if over := residue.Ended(ctx); over != nil {
 			_ = unix.Close(fd)
 			return nil, over
 		}

@@ -3,10 +3,6 @@ package aws
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -17,48 +13,23 @@ import (
 // Prepare records where the file lies, so that a home that is not mounted later
 // is not taken for one without a session.
 func (c *cleaner) Prepare(context.Context) (map[string]string, error) {
-	at, err := nearest(c.path)
+	at, err := beneath.Nearest(c.path)
 	if err != nil {
 		return nil, residue.Errorf(residue.Retry, residue.Other, "look at the place of %q: %w", c.path, err)
 	}
-	return map[string]string{onMount: at}, nil
+	return map[string]string{onMount: at.Mount}, nil
 }
 
-// hidden is the deepest part of the job's sandbox that the file lies in.
-func (c *cleaner) hidden() residue.HiddenHow {
-	var deepest residue.Hidden
-	for _, h := range c.job.Sandbox {
-		in := c.path == h.Path || strings.HasPrefix(c.path, strings.TrimSuffix(h.Path, "/")+"/")
-		if in && len(h.Path) > len(deepest.Path) {
-			deepest = h
-		}
-	}
-	return deepest.How
-}
-
-// meant checks that the path means to us what it meant to the job. A private
-// tree has gone with the unit; elsewhere only a recorded key tells that it is
-// the same file.
+// meant checks that the path means to us what it meant to the job. A recorded
+// key tells that it is the same file.
 func (c *cleaner) meant(proof map[string]string) error {
-	if !c.job.Outside {
-		return nil
-	}
-	switch how := c.hidden(); {
-	case how == residue.Private:
-		return residue.ErrGone
-	case how != "" && proof[keyID] == "" && c.spec.Option("AccessKeyID") == "":
-		return residue.Errorf(residue.Retry, residue.Changed, "%q is another one outside of the job's sandbox", c.path)
-	}
-	return nil
+	return beneath.Place{Job: c.job, Path: c.path}.Meant(proof[keyID] != "" || c.spec.Option("AccessKeyID") != "")
 }
 
 // absent says what it means that the file is not there.
 func (c *cleaner) absent(proof map[string]string) error {
-	switch how := c.hidden(); {
-	case how == residue.Masked && !c.job.Outside:
-		return residue.Errorf(residue.Retry, residue.Permission, "%q is hidden from us by the job's sandbox", c.path)
-	case how == residue.Elsewhere && c.job.Outside:
-		return residue.Errorf(residue.Retry, residue.Changed, "%q is another one outside of the job's sandbox", c.path)
+	if err := (beneath.Place{Job: c.job, Path: c.path}).Seen(); err != nil {
+		return err
 	}
 	want := proof[onMount]
 	if want == "" {
@@ -67,41 +38,10 @@ func (c *cleaner) absent(proof map[string]string) error {
 	if want == "" {
 		return residue.ErrGone
 	}
-	if now, err := nearest(c.path); err != nil || now != want {
+	if now, err := beneath.Nearest(c.path); err != nil || now.Mount != want {
 		return residue.Errorf(residue.Retry, residue.Changed, "%q is not there, but neither is the file system that held it", c.path)
 	}
 	return residue.ErrGone
-}
-
-// nearest is where the file system of the nearest existing ancestor hangs.
-func nearest(path string) (string, error) {
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-		if errors.Is(err, unix.ENOENT) && dir != "/" {
-			continue
-		}
-		if err != nil {
-			return "", err
-		}
-		defer unix.Close(fd)
-		id, err := beneath.Mount(fd)
-		return mountPoint(id), err
-	}
-}
-
-// mountPoint is where the mount of that id hangs, escaped as in
-// /proc/self/mountinfo; "" when it is not known.
-func mountPoint(id uint64) string {
-	table, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return ""
-	}
-	for line := range strings.SplitSeq(string(table), "\n") {
-		if fields := strings.Fields(line); len(fields) > 4 && fields[0] == strconv.FormatUint(id, 10) {
-			return fields[4]
-		}
-	}
-	return ""
 }
 
 // failed is the *Error for what the kernel answered. What is one already stays

@@ -25,7 +25,7 @@ const (
 
 // Find returns the intent to run the command: what it cleans is not known.
 func (c *cleaner) Find(ctx context.Context) ([]residue.Residue, error) {
-	if err := ended(ctx); err != nil {
+	if err := residue.Ended(ctx); err != nil {
 		return nil, err
 	}
 	r := residue.Residue{Type: "command", Ref: c.ref}
@@ -37,7 +37,7 @@ func (c *cleaner) Find(ctx context.Context) ([]residue.Residue, error) {
 // SuccessExitStatus= names; all else is owed, a missing program too, since it
 // may stand on a file system that is not mounted now.
 func (c *cleaner) Remove(ctx context.Context, _ residue.Residue) error {
-	if err := ended(ctx); err != nil {
+	if err := residue.Ended(ctx); err != nil {
 		return err
 	}
 	path, err := c.lookUp()
@@ -59,14 +59,6 @@ func (c *cleaner) Remove(ctx context.Context, _ residue.Residue) error {
 		return residue.Errorf(residue.Retry, stopped, "%q was stopped by us", c.name)
 	}
 	return c.judge(cmd.ProcessState, err)
-}
-
-// ended is the answer when the context is over.
-func ended(ctx context.Context) error {
-	if ctx.Err() == nil {
-		return nil
-	}
-	return residue.Errorf(residue.Retry, why(ctx.Err()), "not begun: %w", ctx.Err())
 }
 
 func why(err error) residue.Reason {

@@ -68,7 +68,7 @@ func (f *file) fill(dir *os.File) error {
 	default:
 		return residue.Errorf(residue.Refused, residue.Protected, "%q is neither a regular file nor a link", f.fd.Name())
 	}
-	f.mount = mountPoint(here)
+	f.mount = beneath.MountPoint(here)
 	f.content, err = f.read()
 	return err
 }

@@ -70,22 +70,11 @@ func (c *cleaner) found(f *file, h holder, recorded map[string]string) ([]residu
 // identified reports whether a proof is of a file that was there.
 func identified(proof map[string]string) bool { return proof["ino"] != "" }
 
-// ended is the answer when the context is over.
-func ended(ctx context.Context) error {
-	switch {
-	case ctx.Err() == nil:
-		return nil
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return residue.Errorf(residue.Retry, residue.Deadline, "not begun: %w", ctx.Err())
-	}
-	return residue.Errorf(residue.Retry, residue.Cancelled, "not begun: %w", ctx.Err())
-}
-
 // open opens the lock file and its folder and compares it with the proof, if
 // there is one. The errors are *Error: Gone when it is not there, Lost when it
 // is another one.
 func (c *cleaner) open(ctx context.Context, proof map[string]string) (*os.File, *file, error) {
-	if err := ended(ctx); err != nil {
+	if err := residue.Ended(ctx); err != nil {
 		return nil, nil, err
 	}
 	if err := c.meant(identified(proof)); err != nil {

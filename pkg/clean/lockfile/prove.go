@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"job-cleanup/pkg/beneath"
 	"job-cleanup/pkg/residue"
 )
 
@@ -63,9 +64,9 @@ func (c *cleaner) Prepare(context.Context) (map[string]string, error) {
 	if err != nil {
 		return nil, failed(err, "read the boot id")
 	}
-	at, err := nearest(c.path)
+	at, err := beneath.Nearest(c.path)
 	if err != nil {
 		return nil, failed(err, "look at the place of %q", c.path)
 	}
-	return map[string]string{"dev": at.dev, "mount": at.mount, "boot": boot}, nil
+	return map[string]string{"dev": at.Dev, "mount": at.Mount, "boot": boot}, nil
 }

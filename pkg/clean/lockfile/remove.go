@@ -38,7 +38,7 @@ func (c *cleaner) Remove(ctx context.Context, r residue.Residue) error {
 	if f.stat.Attributes&unix.STATX_ATTR_IMMUTABLE != 0 {
 		return residue.Errorf(residue.Retry, residue.Immutable, "%q is immutable", c.path)
 	}
-	if err := ended(ctx); err != nil {
+	if err := residue.Ended(ctx); err != nil {
 		return err
 	}
 	return c.unlink(dir, f)

@@ -95,7 +95,7 @@ func (c *cleaner) toBase(b base) (place, error) {
 // down matches the rest of the pattern in the folder fd; names is its path as
 // the plan writes it, real without links.
 func (f *finder) down(fd int, names, real []string) {
-	if err := ended(f.ctx); err != nil {
+	if err := residue.Ended(f.ctx); err != nil {
 		f.errs = append(f.errs, err)
 		return
 	}

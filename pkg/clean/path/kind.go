@@ -13,7 +13,6 @@ package path
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -196,7 +195,7 @@ const grace = 2 * time.Second
 // within runs work, and comes back soon after the context ends even when a
 // system call hangs.
 func within(ctx context.Context, work func(context.Context) error) error {
-	if err := ended(ctx); err != nil {
+	if err := residue.Ended(ctx); err != nil {
 		return err
 	}
 	done := make(chan error, 1)
@@ -213,17 +212,5 @@ func within(ctx context.Context, work func(context.Context) error) error {
 		return err
 	case <-late.C:
 		return residue.Errorf(residue.Retry, residue.Timeout, "the file system does not answer: %w", context.Cause(ctx))
-	}
-}
-
-// ended is the answer when there is no time left, nil while there is.
-func ended(ctx context.Context) error {
-	switch err := ctx.Err(); {
-	case err == nil:
-		return nil
-	case errors.Is(err, context.DeadlineExceeded):
-		return &residue.Error{Class: residue.Retry, Reason: residue.Deadline, Err: err}
-	default:
-		return &residue.Error{Class: residue.Retry, Reason: residue.Cancelled, Err: err}
 	}
 }

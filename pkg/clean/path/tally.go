@@ -123,7 +123,7 @@ func (w *walk) result() error {
 	if w.gone {
 		return nil
 	}
-	if err := ended(w.ctx); err != nil {
+	if err := residue.Ended(w.ctx); err != nil {
 		e := residue.AsError(err)
 		if w.waits && removed > 0 {
 			return residue.Errorf(residue.Retry, residue.Deferred, "%q: %d entries deleted so far, the rest waits for the next sweep", w.path, removed)
