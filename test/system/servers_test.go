@@ -3,11 +3,14 @@ package system_test
 import (
 	"context"
 	"fmt"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"job-cleanup/pkg/journal"
 	"job-cleanup/test/rig"
 	"job-cleanup/test/servers"
 )
@@ -75,5 +78,54 @@ func TestServersOfAUnitThatNeverArms(t *testing.T) {
 			t.Errorf("%d keys stay: %v", n, said(m, "never.service"))
 		}
 		wantNothingOwed(t, m, "never.service")
+	})
+}
+
+// TestCase09_hostThatIsDead: 20 residues on a server that takes connections and
+// never answers cost one time-out, in the hook and in a sweep; all are owed.
+// When it answers again a sweep ends them.
+func TestCase09_hostThatIsDead(t *testing.T) {
+	const residues, timeout = 20, 10 * time.Second
+	inSuites(t, func(t *testing.T, m *rig.Machine) {
+		server := servers.Redis(t)
+		t.Cleanup(func() { _ = syscall.Kill(server.PID(), syscall.SIGCONT) })
+		m.Write("/srv/redis-password", 0o600, server.Password)
+		text := oneshot("ExecStart=/bin/false", "\n[X-Cleanup]\nTimeoutSec=2min\n")
+		for i := range residues {
+			prefix := fmt.Sprintf("jobs:dead:%d:", i)
+			setKeys(t, server, prefix, 3)
+			text += keysStep(server, strings.Replace(prefix, "dead", "%N", 1))
+		}
+		install(m, "dead.service", text)
+		if err := syscall.Kill(server.PID(), syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		for i, clean := range []func(){
+			func() { runUnit(m, "dead.service") }, func() { m.Shell("job-cleanup sweep") },
+		} {
+			began := time.Now()
+			clean()
+			if took := time.Since(began); took > 2*timeout-time.Second {
+				t.Errorf("it took %v, one time-out is %v", took, timeout)
+			}
+			owed := records(m, "dead.service", journal.Owed)
+			if len(owed) != (i+1)*residues || owed[0]["JOB_CLEANUP_REASON"] != "timeout" {
+				t.Errorf("%d are owed: %v", len(owed), said(m, "dead.service"))
+			}
+		}
+		if err := syscall.Kill(server.PID(), syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		if n := keysLeft(t, server, "jobs:dead:"); n != 3*residues {
+			t.Errorf("%d keys are left: the test shows nothing", n)
+		}
+		m.Shell("job-cleanup sweep --all")
+		if n := keysLeft(t, server, "jobs:dead:"); n != 0 {
+			t.Errorf("%d keys stay", n)
+		}
+		if gone := records(m, "dead.service", journal.Removed); len(gone) != residues {
+			t.Errorf("%d removed: %v", len(gone), said(m, "dead.service"))
+		}
+		wantNothingOwed(t, m, "dead.service")
 	})
 }

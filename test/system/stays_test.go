@@ -3,6 +3,7 @@ package system_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"job-cleanup/pkg/journal"
 	"job-cleanup/test/rig"
@@ -75,5 +76,45 @@ func TestCase47_hookKilledByMemory(t *testing.T) {
 			t.Errorf("the tree stays: %v", said(m, "fat.service"))
 		}
 		wantNothingOwed(t, m, "fat.service")
+	})
+}
+
+// TestCase25_manyThatStaySwept: 1,100 residues that can't be removed, and a tree
+// with as many. The hook and a sweep try each once and come to an end, each is
+// owed; when they can be removed a sweep ends them.
+func TestCase25_manyThatStaySwept(t *testing.T) {
+	const many = 1100
+	inSuites(t, func(t *testing.T, m *rig.Machine) {
+		install(m, "many.service", oneshot("ExecStart=/bin/sh -c 'cd /var/tmp; for d in many-each many-whole/sub; do "+
+			"mkdir -p $$d; (cd $$d; seq -f x%%.0f 1100 | xargs touch); chattr +i $$d; done; exit 3'",
+			"\n[X-Cleanup.Path]\nRemove=/var/tmp/%N-each/x*\nRemove=/var/tmp/%N-whole\n"))
+		for try, clean := range []func(){
+			func() { runUnit(m, "many.service") }, func() { m.Shell("job-cleanup sweep") },
+		} {
+			began := time.Now()
+			clean()
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("try %d took %v", try+1, took)
+			}
+			owed := records(m, "many.service", journal.Owed)
+			if len(owed) != (try+1)*(many+1) {
+				t.Fatalf("after try %d there are %d records of what is owed", try+1, len(owed))
+			}
+			refs := map[string]int{}
+			for _, entry := range owed[try*(many+1):] {
+				refs[entry["JOB_CLEANUP_REF"]]++
+				if entry["JOB_CLEANUP_REASON"] != "immutable" {
+					t.Fatalf("owed as %q", entry["MESSAGE"])
+				}
+			}
+			if len(refs) != many+1 || refs["/var/tmp/many-each/x1100"] != 1 {
+				t.Errorf("try %d tells of %d", try+1, len(refs))
+			}
+		}
+		m.Shell("chattr -i /var/tmp/many-each /var/tmp/many-whole/sub; job-cleanup sweep --all")
+		if left := m.Shell("find /var/tmp -path '*many*' | head -3"); left != "/var/tmp/many-each" {
+			t.Errorf("left is %q", left)
+		}
+		wantNothingOwed(t, m, "many.service")
 	})
 }
