@@ -14,6 +14,7 @@ import (
 	"job-cleanup/pkg/clean/cleantest"
 	"job-cleanup/pkg/residue"
 	"job-cleanup/pkg/secret"
+	"job-cleanup/test/servers"
 )
 
 var (
@@ -65,19 +66,9 @@ func clean(t *testing.T, c residue.Cleaner) error {
 	return c.Remove(background, found[0])
 }
 
-// verdict is an error in two words.
-func verdict(err error) string {
-	e := residue.AsError(err)
-	if e == nil {
-		return "removed"
-	}
-	class := map[residue.Class]string{residue.Retry: "owed", residue.Unreachable: "unreachable", residue.Gone: "gone", residue.Refused: "refused", residue.Lost: "lost"}[e.Class]
-	return class + " " + string(e.Reason)
-}
-
 func want(t *testing.T, what string, err error, word string) {
 	t.Helper()
-	if got := verdict(err); got != word {
+	if got := cleantest.Verdict(err); got != word {
 		t.Errorf("%s: %s, want %s (%v)", what, got, word, err)
 	}
 }
@@ -130,12 +121,12 @@ func TestConformance(t *testing.T) {
 	}
 	for selector, s := range subjects {
 		t.Run(selector, func(t *testing.T) {
-			d := newDoor(t, w.Address)
+			d := servers.NewDoor(t, w.Address)
 			s.Kind, s.Decoy, s.Secrets = Kind, decoy, []string{w.Password}
-			s.Spec = func(ref string) residue.Spec { return specOf("amqp://"+d.address, w.User, selector, ref) }
+			s.Spec = func(ref string) residue.Spec { return specOf("amqp://"+d.Address, w.User, selector, ref) }
 			s.Deps = func(testing.TB) residue.Deps { return depsOf(w.Password) }
 			s.WrongCredentials = func(testing.TB) residue.Deps { return depsOf("wrong") }
-			s.Down, s.Up = func(testing.TB) { d.down() }, func(t testing.TB) { d.up(t) }
+			s.Down, s.Up = func(testing.TB) { d.Shut() }, func(testing.TB) { d.Open() }
 			cleantest.Run(t, s)
 		})
 	}
@@ -204,7 +195,7 @@ func TestRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = c.Find(background)
-	if got := verdict(err); !strings.HasPrefix(got, "owed") {
+	if got := cleantest.Verdict(err); !strings.HasPrefix(got, "owed") {
 		t.Errorf("no rights in that virtual host: %s, want owed (%v)", got, err)
 	}
 	if w.count(t, "/", "closed") != 1 {

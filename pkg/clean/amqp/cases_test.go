@@ -10,6 +10,7 @@ import (
 
 	"github.com/rabbitmq/amqp091-go"
 
+	"job-cleanup/pkg/clean/cleantest"
 	"job-cleanup/pkg/residue"
 )
 
@@ -58,11 +59,11 @@ func TestCase38_gone(t *testing.T) {
 		if found, err := c.Find(background); err != nil || len(found) != 0 {
 			t.Errorf("%s: found %+v, %v", selector, found, err)
 		}
-		want(t, selector, c.Remove(background, residue.Residue{}), "gone absent")
+		want(t, selector, c.Remove(background, residue.Residue{}), "gone")
 	}
 	c := opened(t, w, "DeleteQueue", "never-was", "Vhost", "nowhere")
 	_, err := c.Find(background)
-	if got := verdict(err); !strings.HasPrefix(got, "owed") {
+	if got := cleantest.Verdict(err); !strings.HasPrefix(got, "owed") {
 		t.Errorf("a virtual host that is not there: %s (%v), want owed", got, err)
 	}
 }

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,21 +23,9 @@ const strange = "te/am%2F#x?y z"
 var shared struct {
 	mu    sync.Mutex
 	world *world
-	ends  []func()
 }
 
-// lasting is a test whose clean-ups wait for the end of all tests.
-type lasting struct{ testing.TB }
-
-func (lasting) Cleanup(f func()) { shared.ends = append(shared.ends, f) }
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	for _, end := range slices.Backward(shared.ends) {
-		end()
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(servers.Main(m.Run)) }
 
 // world is the real server with the virtual hosts / and strange, some that
 // strange could be taken for, and a user reader who may delete nothing.
@@ -51,7 +37,7 @@ func real(t testing.TB) *world {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.world == nil {
-		w := &world{servers.RabbitMQ(lasting{t})}
+		w := &world{servers.RabbitMQ(servers.Lasting(t))}
 		w.setUp(t)
 		shared.world = w
 	}
@@ -167,59 +153,6 @@ func (w *world) hasExchange(t testing.TB, name string) bool {
 	return w.on(t, "/", func(ch *amqp091.Channel) error {
 		return ch.ExchangeDeclarePassive(name, "topic", true, false, false, false, nil)
 	}) == nil
-}
-
-// door is a way to the server that can be shut.
-type door struct {
-	to, address string
-	mu          sync.Mutex
-	listener    net.Listener
-	open        []net.Conn
-}
-
-func newDoor(t testing.TB, to string) *door {
-	t.Helper()
-	d := &door{to: to, address: "127.0.0.1:0"}
-	d.up(t)
-	t.Cleanup(d.down)
-	return d
-}
-
-func (d *door) up(t testing.TB) {
-	l, err := net.Listen("tcp", d.address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.listener, d.address = l, l.Addr().String()
-	go func() {
-		for {
-			in, err := l.Accept()
-			if err != nil {
-				return
-			}
-			out, err := net.Dial("tcp", d.to)
-			if err != nil {
-				in.Close()
-				continue
-			}
-			d.mu.Lock()
-			d.open = append(d.open, in, out)
-			d.mu.Unlock()
-			pipe := func(to, from net.Conn) { _, _ = io.Copy(to, from); to.Close() }
-			go pipe(in, out)
-			go pipe(out, in)
-		}
-	}()
-}
-
-func (d *door) down() {
-	d.listener.Close()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, c := range d.open {
-		c.Close()
-	}
-	d.open = nil
 }
 
 // until waits for something to become true, 10 seconds at most.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"job-cleanup/pkg/clean/cleantest"
 	"job-cleanup/pkg/clean/consul"
 	"job-cleanup/pkg/residue"
 )
@@ -45,7 +46,7 @@ func TestCase06_anIntentIsFoundByName(t *testing.T) {
 	id := p.session("job-06", "release") // after the cancel, so to say
 	p.acquire("locks/later", id)
 	for _, spec := range []residue.Spec{lock, session} {
-		if got := clean(t, opened(t, spec, deps)); got != "done" {
+		if got := clean(t, opened(t, spec, deps)); got != "removed" {
 			t.Errorf("%q: %s", spec.Value, got)
 		}
 	}
@@ -104,7 +105,7 @@ func TestCase10_aSilentServerIsATimeout(t *testing.T) {
 		_, findErr := c.Find(ctx)
 		removeErr := c.Remove(ctx, residue.Residue{Proof: map[string]string{"session": anID}})
 		cancel()
-		if verdict(findErr) != "unreachable timeout" || verdict(removeErr) != "unreachable timeout" {
+		if cleantest.Verdict(findErr) != "unreachable timeout" || cleantest.Verdict(removeErr) != "unreachable timeout" {
 			t.Errorf("%s: find %v, remove %v; want timeouts", spec.Selector, findErr, removeErr)
 		}
 		if took := time.Since(began); took > 5*time.Second {
@@ -122,7 +123,7 @@ func TestCase12_anUnreachableServerIsOwed(t *testing.T) {
 			t.Errorf("%s: %s", spec.Selector, got)
 		}
 		err := c.Remove(t.Context(), residue.Residue{Proof: map[string]string{"session": anID}})
-		if got := verdict(err); got != "unreachable unreachable" {
+		if got := cleantest.Verdict(err); got != "unreachable unreachable" {
 			t.Errorf("%s: remove: %s", spec.Selector, got)
 		}
 	}
@@ -169,12 +170,12 @@ func TestCase35_theKeyThenItsSession(t *testing.T) {
 			"ReleaseLock":    p.spec("ReleaseLock", key, map[string]string{"SessionName": name}),
 			"DestroySession": p.spec("DestroySession", name, nil),
 		}
-		if got := clean(t, opened(t, specs[order.first], deps)); got != "done" {
+		if got := clean(t, opened(t, specs[order.first], deps)); got != "removed" {
 			t.Fatalf("%s order: %s", order.name, got)
 		}
 		delete(specs, order.first)
 		for _, spec := range specs {
-			if got := clean(t, opened(t, spec, deps)); got != "done" && order.acquired {
+			if got := clean(t, opened(t, spec, deps)); got != "removed" && order.acquired {
 				t.Errorf("%s order: %s", order.name, got)
 			}
 		}
@@ -188,7 +189,7 @@ func TestCase35_theKeyThenItsSession(t *testing.T) {
 			t.Errorf("an unknown session %q: %s", name, got)
 		}
 		err := opened(t, spec, deps).Remove(t.Context(), residue.Residue{Ref: name, Proof: map[string]string{"session": anID}})
-		if got := verdict(err); got != "gone" {
+		if got := cleantest.Verdict(err); got != "gone" {
 			t.Errorf("destroy an unknown session: %s", got)
 		}
 	}
@@ -202,7 +203,7 @@ func TestCase46_trackedUsesNoTokenOfOurs(t *testing.T) {
 			spec := residue.Spec{Value: "a/b/", Tracked: &residue.Residue{Type: kind, Ref: "a/b/", Proof: map[string]string{"session": anID}},
 				Options: map[string][]string{"Address": {f.URL}, "Token": {ref}}}
 			_, err := consul.Kind.Open(spec, deps)
-			if got := verdict(err); got != "refused protected" {
+			if got := cleantest.Verdict(err); got != "refused protected" {
 				t.Errorf("%s with %s: %v", kind, ref, err)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"job-cleanup/pkg/clean/cleantest"
 	"job-cleanup/pkg/residue"
 )
 
@@ -16,7 +17,7 @@ func TestTheValueOfALockStays(t *testing.T) {
 	c := opened(t, p.spec("ReleaseLock", "locks/v", map[string]string{"SessionName": "job-v"}), p.deps(p.Token))
 	r := found(t, c)
 	p.must("PUT", "kv/locks/v?flags=9", "written later")
-	if got := verdict(c.Remove(t.Context(), r)); got != "done" {
+	if got := cleantest.Verdict(c.Remove(t.Context(), r)); got != "removed" {
 		t.Fatal(got)
 	}
 	if k := p.key("locks/v"); k == nil || k.Session != "" || string(k.Value) != "written later" || k.Flags != 9 {
@@ -34,7 +35,7 @@ func TestAChangeInBetween(t *testing.T) {
 		txn  []answer
 		want string
 	}{
-		{"once", []answer{{409, stale}, {200, `{"Results":[]}`}}, "done"},
+		{"once", []answer{{409, stale}, {200, `{"Results":[]}`}}, "removed"},
 		{"for ever", []answer{{409, stale}}, "owed still-written"},
 		{"not allowed", []answer{{409, denied}}, "owed permission"},
 		{"a page", []answer{{200, "<html>"}}, "owed error"},
@@ -69,8 +70,8 @@ func TestSemaphores(t *testing.T) {
 	lock("slots/broken", semaphoreFlag, "{")
 	lock("slots/other", "0", fmt.Sprintf(`{"Holders":{%q:true}}`, holder))
 	tests := []struct{ prefix, name, session, want string }{
-		{"slots/w", "job-w", "", "done"}, // it only waits
-		{"slots/w", "", holder, "done"},  // its own key is gone
+		{"slots/w", "job-w", "", "removed"}, // it only waits
+		{"slots/w", "", holder, "removed"},  // its own key is gone
 		{"slots/w", "", holder, "nothing"},
 		{"slots/none", "job-w", "", "nothing"},
 		{"slots/broken", "job-w", "", "find: owed changed"},

@@ -262,33 +262,20 @@ func opened(t *testing.T, spec residue.Spec, deps residue.Deps) residue.Cleaner 
 	return c
 }
 
-// verdict is an error in two words.
-func verdict(err error) string {
-	e := residue.AsError(err)
-	if e == nil {
-		return "done"
-	}
-	class := map[residue.Class]string{
-		residue.Retry: "owed", residue.Unreachable: "unreachable", residue.Gone: "gone",
-		residue.Refused: "refused", residue.Lost: "lost", residue.Until: "until",
-	}
-	return strings.TrimSuffix(class[e.Class]+" "+string(e.Reason), " absent")
-}
-
 // clean finds and removes, and is the verdict of what failed first.
 func clean(t *testing.T, c residue.Cleaner) string {
 	t.Helper()
 	all, err := c.Find(context.Background())
 	if err != nil {
-		return "find: " + verdict(err)
+		return "find: " + cleantest.Verdict(err)
 	}
 	if len(all) == 0 {
 		return "nothing"
 	}
 	for _, r := range all {
-		if got := verdict(c.Remove(context.Background(), r)); got != "done" {
+		if got := cleantest.Verdict(c.Remove(context.Background(), r)); got != "removed" {
 			return got
 		}
 	}
-	return "done"
+	return "removed"
 }

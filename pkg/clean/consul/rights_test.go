@@ -21,8 +21,8 @@ func TestWithoutTheRightToSee(t *testing.T) {
 		{"reading", `key_prefix "" { policy = "read" } session_prefix "" { policy = "read" }`,
 			"owed permission", "owed permission", "owed permission", "owed permission"},
 		{"keys alone", `key_prefix "" { policy = "write" }`,
-			"find: owed permission", "find: owed permission", "find: owed permission", "done"},
-		{"all", `key_prefix "" { policy = "write" } session_prefix "" { policy = "write" }`, "done", "done", "nothing", "nothing"},
+			"find: owed permission", "find: owed permission", "find: owed permission", "removed"},
+		{"all", `key_prefix "" { policy = "write" } session_prefix "" { policy = "write" }`, "removed", "removed", "nothing", "nothing"},
 	}
 	for _, tt := range tests {
 		deps := p.deps(p.token(tt.name, tt.rules))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"job-cleanup/pkg/clean/cleantest"
 	"job-cleanup/pkg/clean/consul"
 	"job-cleanup/pkg/residue"
 )
@@ -40,11 +41,11 @@ func TestALockOfAnotherStays(t *testing.T) {
 	c := opened(t, p.spec("ReleaseLock", "locks/ours", map[string]string{"SessionName": "job-ours"}), deps)
 	r := found(t, c)
 	p.must("PUT", "kv/locks/ours?release="+ours, "new value")
-	if got := verdict(c.Remove(t.Context(), r)); got != "gone" {
+	if got := cleantest.Verdict(c.Remove(t.Context(), r)); got != "gone" {
 		t.Errorf("released meanwhile: %s", got)
 	}
 	p.acquire("locks/ours", theirs)
-	if got := verdict(c.Remove(t.Context(), r)); got != "lost changed" {
+	if got := cleantest.Verdict(c.Remove(t.Context(), r)); got != "lost changed" {
 		t.Errorf("taken meanwhile: %s", got)
 	}
 	for _, key := range []string{"locks/theirs", "locks/ours"} {
@@ -90,7 +91,7 @@ func TestRefusedBeforeAnythingIsSent(t *testing.T) {
 		}
 	}
 	_, err := consul.Kind.Open(residue.Spec{Tracked: &residue.Residue{Type: "lock", Ref: "locks/x", Proof: map[string]string{"session": "../x"}}}, residue.Deps{})
-	if got := verdict(err); got != "refused error" {
+	if got := cleantest.Verdict(err); got != "refused error" {
 		t.Errorf("a session that is no id: %v", err)
 	}
 	if len(f.requests()) > 0 {
@@ -109,7 +110,7 @@ func TestCase48_onlyBelowThePrefix(t *testing.T) {
 	outside := []string{"jobs/1", "jobs/10/x", "jobs/1x", "jobs/"}
 	p.write(outside)
 	c := opened(t, p.spec("DeleteKeys", "jobs/1/", nil), p.deps(p.Token))
-	if got := clean(t, c); got != "done" {
+	if got := clean(t, c); got != "removed" {
 		t.Error(got)
 	}
 	if got := p.list("jobs"); fmt.Sprint(got) != "[jobs/ jobs/1 jobs/10/x jobs/1x]" {
@@ -229,7 +230,7 @@ func TestNobodySendsUsElsewhere(t *testing.T) {
 				t.Errorf("%s, %d: %s", spec.Selector, status, got)
 			}
 			err := c.Remove(t.Context(), residue.Residue{Proof: map[string]string{"session": anID}})
-			if got := verdict(err); got != "owed error" {
+			if got := cleantest.Verdict(err); got != "owed error" {
 				t.Errorf("%s, %d: remove: %s", spec.Selector, status, got)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"job-cleanup/pkg/clean/cleantest"
 	"job-cleanup/pkg/residue"
 )
 
@@ -62,7 +63,7 @@ func TestCase36_onlyTheProvablyDeadGo(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "job.lock")
 			write(t, path, tt.content)
-			if got := verdict(clean(t, opened(t, path, nil))); got != tt.want {
+			if got := cleantest.Verdict(clean(t, opened(t, path, nil))); got != tt.want {
 				t.Errorf("%q: %s, want %s", tt.content, got, tt.want)
 			}
 			if there(path) != (tt.want != isRemoved) {
@@ -99,7 +100,7 @@ func TestCase36_removeJudgesAgain(t *testing.T) {
 			t.Fatalf("%s: found %v, %v", tt.name, found, err)
 		}
 		tt.then()
-		if got := verdict(c.Remove(context.Background(), found[0])); got != tt.want {
+		if got := cleantest.Verdict(c.Remove(context.Background(), found[0])); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 		if there(path) != (tt.want == isLost) {
@@ -127,7 +128,7 @@ func TestCase36_unreadable(t *testing.T) {
 		defer runtime.UnlockOSThread()
 		unix.SetfsuidRetUid(65534)
 		defer unix.SetfsuidRetUid(0)
-		return verdict(clean(t, c))
+		return cleantest.Verdict(clean(t, c))
 	}
 	if got := as(0o000, 0o777); got != "owed permission" {
 		t.Errorf("an unreadable file: %s", got)
@@ -170,14 +171,14 @@ func TestCase36_fileLock(t *testing.T) {
 				if err := lock(int(f.Fd())); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := c.Find(context.Background()); verdict(err) != isInUse {
+				if _, err := c.Find(context.Background()); cleantest.Verdict(err) != isInUse {
 					t.Errorf("find: %v, want in-use", err)
 				}
-				if got := verdict(c.Remove(context.Background(), found[0])); got != isInUse || !there(path) {
+				if got := cleantest.Verdict(c.Remove(context.Background(), found[0])); got != isInUse || !there(path) {
 					t.Errorf("remove: %s, there is %v", got, there(path))
 				}
 				_ = f.Close()
-				if got := verdict(c.Remove(context.Background(), found[0])); got != isRemoved || there(path) {
+				if got := cleantest.Verdict(c.Remove(context.Background(), found[0])); got != isRemoved || there(path) {
 					t.Errorf("remove when it is free: %s, there is %v", got, there(path))
 				}
 			})
@@ -189,7 +190,7 @@ func TestCase36_flockAloneDecides(t *testing.T) {
 	for _, content := range []string{"", "anything\n", fmt.Sprintln(os.Getpid())} {
 		path := filepath.Join(t.TempDir(), "job.lock")
 		write(t, path, content)
-		if got := verdict(clean(t, opened(t, path, map[string][]string{"Holder": {"flock"}}))); got != isRemoved {
+		if got := cleantest.Verdict(clean(t, opened(t, path, map[string][]string{"Holder": {"flock"}}))); got != isRemoved {
 			t.Errorf("a free lock with %q: %s", content, got)
 		}
 	}
@@ -216,7 +217,7 @@ func TestCase36_links(t *testing.T) {
 		if err := os.Symlink(tt.target, path); err != nil {
 			t.Fatal(err)
 		}
-		if got := verdict(clean(t, opened(t, path, nil))); got != tt.want || there(path) == (tt.want == isRemoved) {
+		if got := cleantest.Verdict(clean(t, opened(t, path, nil))); got != tt.want || there(path) == (tt.want == isRemoved) {
 			t.Errorf("link to %q: %s, there is %v; want %s", tt.target, got, there(path), tt.want)
 		}
 		if !there(filepath.Join(dir, "canary")) {

@@ -62,22 +62,12 @@ func clean(t testing.TB, c residue.Cleaner) error {
 	return c.Remove(context.Background(), found[0])
 }
 
-// verdict is "removed", or class and reason of an error.
-func verdict(err error) string {
-	e := residue.AsError(err)
-	if e == nil {
-		return "removed"
-	}
-	class := map[residue.Class]string{residue.Retry: "owed", residue.Refused: "refused", residue.Lost: "lost", residue.Gone: "gone"}
-	return class[e.Class] + " " + string(e.Reason)
-}
-
 const (
 	isRemoved = "removed"
 	isInUse   = "owed in-use"
 	isRefused = "refused protected"
 	isLost    = "lost changed"
-	wasGone   = "gone absent"
+	wasGone   = "gone"
 )
 
 func TestConformance(t *testing.T) {

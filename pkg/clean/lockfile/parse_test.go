@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"job-cleanup/pkg/clean/cleantest"
 )
 
 func TestParse(t *testing.T) {
@@ -96,10 +98,10 @@ func TestHiddenProcess(t *testing.T) {
 	}
 	write(t, filepath.Join(root, "proc/sys/kernel/random/boot_id"), "1e51b14e-2f8c-4629-9b57-377b701a89a0\n")
 	m := machine{root: root, alive: func(int) (bool, error) { return true, nil }}
-	if got := verdict(m.dead(holder{pid: 7, start: 5, exact: true})); got != isInUse {
+	if got := cleantest.Verdict(m.dead(holder{pid: 7, start: 5, exact: true})); got != isInUse {
 		t.Errorf("start is hidden: %s", got)
 	}
-	if got := verdict(m.dead(holder{pid: 7, host: "anywhere"})); got != isInUse {
+	if got := cleantest.Verdict(m.dead(holder{pid: 7, host: "anywhere"})); got != isInUse {
 		t.Errorf("our own name is not known: %s", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"testing"
 
+	"job-cleanup/pkg/clean/cleantest"
 	"job-cleanup/pkg/residue"
 )
 
@@ -68,11 +69,11 @@ func TestTrackedHolder(t *testing.T) {
 	if p := spec.Tracked.Proof; p["pid"] != strconv.Itoa(pid) || p["start"] != strconv.FormatUint(began, 10) || p["ino"] == "" || p["boot"] == "" {
 		t.Errorf("proof is %v", p)
 	}
-	if got := verdict(clean(t, reopened(t, spec))); got != isInUse {
+	if got := cleantest.Verdict(clean(t, reopened(t, spec))); got != isInUse {
 		t.Errorf("the holder lives: %s", got)
 	}
 	end()
-	if got := verdict(clean(t, reopened(t, spec))); got != isRemoved {
+	if got := cleantest.Verdict(clean(t, reopened(t, spec))); got != isRemoved {
 		t.Errorf("the holder is dead: %s", got)
 	}
 }
@@ -96,7 +97,7 @@ func TestTrackedHolderReused(t *testing.T) {
 		for _, key := range tt.keys {
 			spec.Tracked.Proof[key] = tt.value
 		}
-		if got := verdict(clean(t, reopened(t, spec))); got != tt.want {
+		if got := cleantest.Verdict(clean(t, reopened(t, spec))); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}
@@ -114,21 +115,21 @@ func TestFoundInAnEarlierBoot(t *testing.T) {
 		t.Fatalf("found %v, %v", found, err)
 	}
 	r := found[0]
-	if got := verdict(opened(t, path, nil).Remove(context.Background(), r)); got != isInUse {
+	if got := cleantest.Verdict(opened(t, path, nil).Remove(context.Background(), r)); got != isInUse {
 		t.Errorf("of this boot, its id in use: %s", got)
 	}
 	r.Proof["boot"], r.Proof["dev"] = "00112233445566778899aabbccddeeff", "1"
 	written := maps.Clone(r.Proof)
 	written["mtime"] = "1"
-	if got := verdict(opened(t, path, nil).Remove(context.Background(), residue.Residue{Proof: written})); got != isInUse {
+	if got := cleantest.Verdict(opened(t, path, nil).Remove(context.Background(), residue.Residue{Proof: written})); got != isInUse {
 		t.Errorf("of another boot, but written since: %s", got)
 	}
 	elsewhere := maps.Clone(r.Proof)
 	elsewhere["mount"] = "/elsewhere"
-	if got := verdict(opened(t, path, nil).Remove(context.Background(), residue.Residue{Proof: elsewhere})); got != isLost {
+	if got := cleantest.Verdict(opened(t, path, nil).Remove(context.Background(), residue.Residue{Proof: elsewhere})); got != isLost {
 		t.Errorf("of another boot, on another mount: %s", got)
 	}
-	if got := verdict(opened(t, path, nil).Remove(context.Background(), r)); got != isRemoved {
+	if got := cleantest.Verdict(opened(t, path, nil).Remove(context.Background(), r)); got != isRemoved {
 		t.Errorf("of another boot: %s", got)
 	}
 }
@@ -138,11 +139,11 @@ func TestTrackedWithPID(t *testing.T) {
 	write(t, path, "batch\n") // names nobody
 	pid, end := sleeper(t)
 	spec := track(t, path, map[string]string{"pid": strconv.Itoa(pid)})
-	if got := verdict(clean(t, reopened(t, spec))); got != isInUse {
+	if got := cleantest.Verdict(clean(t, reopened(t, spec))); got != isInUse {
 		t.Errorf("the named holder lives: %s", got)
 	}
 	end()
-	if got := verdict(clean(t, reopened(t, spec))); got != isRemoved {
+	if got := cleantest.Verdict(clean(t, reopened(t, spec))); got != isRemoved {
 		t.Errorf("the named holder is dead: %s", got)
 	}
 }
@@ -153,11 +154,11 @@ func TestTrackedWithPIDBeforeItExists(t *testing.T) {
 	pid, end := sleeper(t)
 	spec := track(t, path, map[string]string{"pid": strconv.Itoa(pid)})
 	write(t, path, "batch\n")
-	if got := verdict(clean(t, reopened(t, spec))); got != isInUse {
+	if got := cleantest.Verdict(clean(t, reopened(t, spec))); got != isInUse {
 		t.Errorf("the named holder lives: %s", got)
 	}
 	end()
-	if got := verdict(clean(t, reopened(t, spec))); got != isRemoved {
+	if got := cleantest.Verdict(clean(t, reopened(t, spec))); got != isRemoved {
 		t.Errorf("the named holder is dead: %s", got)
 	}
 }
@@ -179,15 +180,15 @@ func TestCase06_trackedBeforeItExists(t *testing.T) {
 	if len(spec.Tracked.Proof) != 0 {
 		t.Errorf("proof of nothing: %v", spec.Tracked.Proof)
 	}
-	if got := verdict(clean(t, reopened(t, spec))); got != wasGone {
+	if got := cleantest.Verdict(clean(t, reopened(t, spec))); got != wasGone {
 		t.Errorf("never made: %s", got)
 	}
 	write(t, path, fmt.Sprintln(os.Getpid()))
-	if got := verdict(clean(t, reopened(t, spec))); got != isInUse {
+	if got := cleantest.Verdict(clean(t, reopened(t, spec))); got != isInUse {
 		t.Errorf("made and held: %s", got)
 	}
 	write(t, path, fmt.Sprintln(reaped(t)))
-	if got := verdict(clean(t, reopened(t, spec))); got != isRemoved {
+	if got := cleantest.Verdict(clean(t, reopened(t, spec))); got != isRemoved {
 		t.Errorf("made, holder dead: %s", got)
 	}
 }
@@ -198,7 +199,7 @@ func TestTrackedBeforeItIsWritten(t *testing.T) {
 	write(t, path, "")
 	spec := track(t, path, nil)
 	write(t, path, fmt.Sprintln(reaped(t)))
-	if got := verdict(clean(t, reopened(t, spec))); got != isRemoved {
+	if got := cleantest.Verdict(clean(t, reopened(t, spec))); got != isRemoved {
 		t.Errorf("filled after it was tracked: %s", got)
 	}
 }
@@ -214,7 +215,7 @@ func TestCase42_madeAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		write(t, path, text)
-		if got := verdict(clean(t, reopened(t, spec))); got != isLost || !there(path) {
+		if got := cleantest.Verdict(clean(t, reopened(t, spec))); got != isLost || !there(path) {
 			t.Errorf("made again: %s, there is %v", got, there(path))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"job-cleanup/pkg/clean/cleantest"
 	"job-cleanup/pkg/residue"
 )
 
@@ -30,7 +31,7 @@ func TestCase10_specialFilesAreNotOpened(t *testing.T) {
 		done := async(func() error { return clean(t, opened(t, path, map[string][]string{"Holder": {"flock"}})) })
 		select {
 		case err := <-done:
-			if verdict(err) != isRefused || !there(path) {
+			if cleantest.Verdict(err) != isRefused || !there(path) {
 				t.Errorf("%s: %v, there is %v", name, err, there(path))
 			}
 		case <-time.After(5 * time.Second):
@@ -85,7 +86,7 @@ func TestReplacedInTheInstant(t *testing.T) {
 		if err := os.Rename(path+".new", path); err != nil {
 			t.Fatal(err)
 		}
-		if got := verdict(c.unlink(dir, f)); got != isLost {
+		if got := cleantest.Verdict(c.unlink(dir, f)); got != isLost {
 			t.Errorf("%s, want %s", got, isLost)
 		}
 		if now, err := os.ReadFile(path); err != nil || string(now) != text {
@@ -133,7 +134,7 @@ func TestCutOffRemovalIsEnded(t *testing.T) {
 		if successor != "" {
 			write(t, path, successor)
 		}
-		if got := verdict(opened(t, path, nil).Remove(context.Background(), found[0])); got != isRemoved || there(hidden) {
+		if got := cleantest.Verdict(opened(t, path, nil).Remove(context.Background(), found[0])); got != isRemoved || there(hidden) {
 			t.Errorf("%s, the file aside is there: %v", got, there(hidden))
 		}
 		if there(path) != (successor != "") {
@@ -155,7 +156,7 @@ func TestImmutable(t *testing.T) {
 		t.Skipf("cannot make a file immutable here: %v", err)
 	}
 	defer func() { _ = unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, 0) }()
-	if got := verdict(clean(t, opened(t, path, nil))); got != "owed immutable" || !there(path) {
+	if got := cleantest.Verdict(clean(t, opened(t, path, nil))); got != "owed immutable" || !there(path) {
 		t.Errorf("%s, there is %v", got, there(path))
 	}
 }
@@ -224,10 +225,10 @@ func TestCase13_absentOnlyWhereOneCanSee(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := verdict(clean(t, c)); got != tt.want {
+		if got := cleantest.Verdict(clean(t, c)); got != tt.want {
 			t.Errorf("%s: find %s, want %s", tt.name, got, tt.want)
 		}
-		if got := verdict(c.Remove(context.Background(), residue.Residue{Type: "lockfile", Ref: path})); got != tt.want {
+		if got := cleantest.Verdict(c.Remove(context.Background(), residue.Residue{Type: "lockfile", Ref: path})); got != tt.want {
 			t.Errorf("%s: remove %s, want %s", tt.name, got, tt.want)
 		}
 	}
@@ -253,7 +254,7 @@ func TestCase45_somebodyElsesTmp(t *testing.T) {
 		if how == residue.Private {
 			continue
 		}
-		if got := verdict(c.Remove(context.Background(), found[0])); got != isRemoved {
+		if got := cleantest.Verdict(c.Remove(context.Background(), found[0])); got != isRemoved {
 			t.Errorf("%s: with proof: %s", how, got)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"job-cleanup/pkg/clean/cleantest"
 	"job-cleanup/pkg/residue"
 )
 
@@ -47,10 +48,10 @@ func TestCase12_noAnswer(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 		quickly(t, 2*time.Second, func() {
 			_, err = c.Find(ctx)
-			if got := verdict(err); got != want {
+			if got := cleantest.Verdict(err); got != want {
 				t.Errorf("find: %s, want %s (%v)", got, want, err)
 			}
-			if got := verdict(c.Remove(ctx, residue.Residue{})); got != want {
+			if got := cleantest.Verdict(c.Remove(ctx, residue.Residue{})); got != want {
 				t.Errorf("remove: %s, want %s", got, want)
 			}
 		})
@@ -75,11 +76,11 @@ func TestCase18_failedLookUp(t *testing.T) {
 	}
 	for _, tt := range tests {
 		found, err := opened(t, c, tt.selector, tt.value, tt.pairs...).Find(context.Background())
-		if got := verdict(err); got != tt.want || len(found) != 0 {
+		if got := cleantest.Verdict(err); got != tt.want || len(found) != 0 {
 			t.Errorf("%s=%s %q: %s, want %s (%v), found %+v", tt.selector, tt.value, tt.pairs, got, tt.want, err, found)
 		}
 	}
-	if _, err := Kind.Open(residue.Spec{Selector: "Shred", Options: via("1")}, depsOf("")); verdict(err) != "refused error" {
+	if _, err := Kind.Open(residue.Spec{Selector: "Shred", Options: via("1")}, depsOf("")); cleantest.Verdict(err) != "refused error" {
 		t.Errorf("unknown selector: %v", err)
 	}
 }
@@ -99,7 +100,7 @@ func TestCase30_heldLock(t *testing.T) {
 	}
 	execute(t, holder, "ROLLBACK")
 	want(t, "free", cl.Remove(context.Background(), found[0]), "removed")
-	want(t, "again", cl.Remove(context.Background(), found[0]), "gone absent")
+	want(t, "again", cl.Remove(context.Background(), found[0]), "gone")
 }
 
 // The lock table is finite: the plain statement fails on this schema.
@@ -193,7 +194,7 @@ func TestCase37_advisoryLockOfAPool(t *testing.T) {
 	}
 	hour := time.Hour
 	found, err := open(time.Now().Add(hour), time.Time{}).Find(context.Background())
-	if verdict(err) != "owed in-use" || len(found) != 0 || locked() != "1" {
+	if cleantest.Verdict(err) != "owed in-use" || len(found) != 0 || locked() != "1" {
 		t.Errorf("older than the job: found %+v, %v, %s locks", found, err, locked())
 	}
 	found, err = open(time.Now().Add(-2*hour), time.Now().Add(-hour)).Find(context.Background())

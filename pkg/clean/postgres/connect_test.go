@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"job-cleanup/pkg/clean/cleantest"
 	"job-cleanup/pkg/residue"
 	"job-cleanup/pkg/secret"
 )
@@ -43,7 +44,7 @@ func TestNothingBehindOurBack(t *testing.T) {
 		t.Errorf("the environment shows in %+v", config)
 	}
 	t.Setenv("PGSERVICE", "evil")
-	if _, err := newServer(spec, depsOf("x")); verdict(err) != "refused error" {
+	if _, err := newServer(spec, depsOf("x")); cleantest.Verdict(err) != "refused error" {
 		t.Errorf("a service that the library finds by itself: %v", err)
 	}
 }
@@ -94,7 +95,7 @@ func TestConnectionSettings(t *testing.T) {
 			}
 		}
 		srv, err := newServer(spec, residue.Deps{Secret: files(texts)})
-		got := verdict(err)
+		got := cleantest.Verdict(err)
 		if err == nil {
 			c := srv.config
 			password := c.Password

@@ -41,7 +41,7 @@ func TestOneLogin(t *testing.T) {
 	r := found(t, cl)
 	first := lines(t, c)
 	want(t, "first", cl.Remove(context.Background(), r), "removed")
-	want(t, "again", cl.Remove(context.Background(), r), "gone absent")
+	want(t, "again", cl.Remove(context.Background(), r), "gone")
 	if after := lines(t, c); first == "" || after != first {
 		t.Errorf("connections %q after the look-up, %q after the removals", first, after)
 	}
@@ -50,7 +50,7 @@ func TestOneLogin(t *testing.T) {
 	if got := lines(t, c); got != "" {
 		t.Errorf("connections %q after the end", got)
 	}
-	want(t, "after the end", cl.Remove(context.Background(), r), "gone absent")
+	want(t, "after the end", cl.Remove(context.Background(), r), "gone")
 	none(t, c)
 }
 
@@ -58,9 +58,9 @@ func TestOneLogin(t *testing.T) {
 func TestBrokenWhileIdle(t *testing.T) {
 	c := postgres(t)
 	none(t, c)
-	door := newDoor(t, c.port)
+	door := c.behindDoor(t)
 	c.run(t, "CREATE SCHEMA broken AUTHORIZATION batch")
-	cl := opened(t, c, "DropSchema", "broken", "Port", door.port())
+	cl := opened(t, c, "DropSchema", "broken", "Port", port(door))
 	r := found(t, cl)
 	first := lines(t, c)
 	c.run(t, "SELECT pg_terminate_backend("+first+", 5000)")
@@ -70,9 +70,9 @@ func TestBrokenWhileIdle(t *testing.T) {
 	if now := lines(t, c); now == first || now == "" {
 		t.Errorf("connections %q, then %q", first, now)
 	}
-	door.down(t)
+	door.Shut()
 	want(t, "the server is away", cl.Remove(context.Background(), r), "unreachable unreachable")
-	door.up(t)
+	door.Open()
 	want(t, "it is back", cl.Remove(context.Background(), r), "removed")
 }
 

@@ -68,19 +68,9 @@ func clean(t *testing.T, c residue.Cleaner) error {
 	return c.Remove(context.Background(), found[0])
 }
 
-// verdict is an error in one word, or two.
-func verdict(err error) string {
-	e := residue.AsError(err)
-	if e == nil {
-		return "removed"
-	}
-	class := map[residue.Class]string{residue.Retry: "owed", residue.Unreachable: "unreachable", residue.Gone: "gone", residue.Refused: "refused", residue.Lost: "lost"}[e.Class]
-	return class + " " + string(e.Reason)
-}
-
 func want(t *testing.T, what string, err error, word string) {
 	t.Helper()
-	if got := verdict(err); got != word {
+	if got := cleantest.Verdict(err); got != word {
 		t.Errorf("%s: %s, want %s (%v)", what, got, word, err)
 	}
 }
@@ -215,11 +205,11 @@ func TestConformance(t *testing.T) {
 }
 
 func (w world) check(t *testing.T, c *cluster, selector string) {
-	d := newDoor(t, c.port)
+	d := c.behindDoor(t)
 	s := cleantest.Subject{
 		Kind: Kind,
 		Spec: func(ref string) residue.Spec {
-			options := via(d.port())
+			options := via(port(d))
 			if w.pairs != nil {
 				with(options, w.pairs(ref)...)
 			}
@@ -241,8 +231,8 @@ func (w world) check(t *testing.T, c *cluster, selector string) {
 				return nil
 			}
 		},
-		Down: func(t testing.TB) { d.down(t) },
-		Up:   func(t testing.TB) { d.up(t) },
+		Down: func(testing.TB) { d.Shut() },
+		Up:   func(testing.TB) { d.Open() },
 	}
 	if w.state != "" {
 		s.State = func(t testing.TB, _ string) string { return c.ask(t, w.state) }

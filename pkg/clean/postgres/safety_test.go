@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"job-cleanup/pkg/clean/cleantest"
 	"job-cleanup/pkg/residue"
 )
 
@@ -33,7 +34,7 @@ func TestRefusedNames(t *testing.T) {
 			if tracked {
 				spec.Tracked = &residue.Residue{Ref: tt.value}
 			}
-			if _, err := Kind.Open(spec, depsOf("")); verdict(err) != tt.want {
+			if _, err := Kind.Open(spec, depsOf("")); cleantest.Verdict(err) != tt.want {
 				t.Errorf("%s=%q, tracked %v: %v, want %s", tt.selector, tt.value, tracked, err, tt.want)
 			}
 		}
@@ -100,7 +101,7 @@ func TestDatabaseGone(t *testing.T) {
 	}
 	residue.Close(cl) // as after every rank: nobody may be connected now
 	want(t, "the database we are told to connect to", clean(t, opened(t, c, "DropDatabase", "passing", "Database", "passing")), "removed")
-	want(t, "recorded in it", cl.Remove(context.Background(), found[0]), "gone absent")
+	want(t, "recorded in it", cl.Remove(context.Background(), found[0]), "gone")
 	_, err = cl.Find(context.Background())
 	want(t, "looked for in it", err, "owed error")
 }

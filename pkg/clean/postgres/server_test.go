@@ -2,12 +2,9 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,23 +27,11 @@ type cluster struct {
 }
 
 var shared struct {
-	mu   sync.Mutex
-	c    *cluster
-	ends []func()
+	mu sync.Mutex
+	c  *cluster
 }
 
-// lasting is a test whose clean-ups wait for the end of all tests.
-type lasting struct{ testing.TB }
-
-func (lasting) Cleanup(f func()) { shared.ends = append(shared.ends, f) }
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	for _, end := range slices.Backward(shared.ends) {
-		end()
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(servers.Main(m.Run)) }
 
 // postgres starts the server, or skips the test where there is none.
 func postgres(t testing.TB) *cluster {
@@ -54,7 +39,7 @@ func postgres(t testing.TB) *cluster {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.c == nil {
-		c := &cluster{PostgresServer: servers.Postgres(lasting{t})}
+		c := &cluster{PostgresServer: servers.Postgres(servers.Lasting(t))}
 		c.port = c.Port
 		c.Exec("postgres", "CREATE ROLE batch LOGIN REPLICATION CREATEDB PASSWORD '"+strings.ReplaceAll(rolePassword, "'", "''")+"'", "CREATE DATABASE app OWNER batch")
 		shared.c = c
@@ -152,64 +137,11 @@ func (c *cluster) holdAs(t testing.TB, role, database, application, sql string) 
 	return conn
 }
 
-// door is a way to the server that can be shut.
-type door struct {
-	to       string
-	address  string
-	mu       sync.Mutex
-	listener net.Listener
-	open     []net.Conn
-}
-
-func newDoor(t testing.TB, port int) *door {
+// behindDoor is a way to the cluster that can be shut.
+func (c *cluster) behindDoor(t testing.TB) *servers.Door {
 	t.Helper()
-	d := &door{to: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), address: "127.0.0.1:0"}
-	d.up(t)
-	t.Cleanup(func() { d.down(t) })
-	return d
+	return servers.NewDoor(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(c.port)))
 }
 
-func (d *door) port() string { _, port, _ := net.SplitHostPort(d.address); return port }
-
-func (d *door) up(t testing.TB) {
-	l, err := net.Listen("tcp", d.address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.listener, d.address = l, l.Addr().String()
-	go func() {
-		for {
-			in, err := l.Accept()
-			if err != nil {
-				return
-			}
-			out, err := net.Dial("tcp", d.to)
-			if err != nil {
-				in.Close()
-				continue
-			}
-			d.mu.Lock()
-			d.open = append(d.open, in, out)
-			d.mu.Unlock()
-			go pipe(in, out)
-			go pipe(out, in)
-		}
-	}()
-}
-
-func pipe(to, from net.Conn) {
-	_, _ = io.Copy(to, from)
-	to.Close()
-}
-
-func (d *door) down(t testing.TB) {
-	if err := d.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-		t.Fatal(err)
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, c := range d.open {
-		c.Close()
-	}
-	d.open = nil
-}
+// port is a door's.
+func port(d *servers.Door) string { _, port, _ := net.SplitHostPort(d.Address); return port }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"job-cleanup/pkg/clean/cleantest"
 	"job-cleanup/pkg/residue"
 )
 
@@ -48,7 +49,7 @@ func TestCase48_prefix(t *testing.T) {
 			if tracked {
 				spec.Value, spec.Tracked = "jobs/1/", &residue.Residue{Type: "keys", Ref: bad}
 			}
-			if _, err := Kind.Open(spec, depsOf("")); verdict(err) != "refused error" {
+			if _, err := Kind.Open(spec, depsOf("")); cleantest.Verdict(err) != "refused error" {
 				t.Errorf("prefix %q, tracked %v: %v", bad, tracked, err)
 			}
 		}

@@ -65,19 +65,9 @@ func clean(t *testing.T, c residue.Cleaner) error {
 	return c.Remove(background, found[0])
 }
 
-// verdict is an error in two words.
-func verdict(err error) string {
-	e := residue.AsError(err)
-	if e == nil {
-		return "removed"
-	}
-	class := map[residue.Class]string{residue.Retry: "owed", residue.Unreachable: "unreachable", residue.Gone: "gone", residue.Refused: "refused", residue.Lost: "lost"}[e.Class]
-	return class + " " + string(e.Reason)
-}
-
 func want(t *testing.T, what string, err error, word string) {
 	t.Helper()
-	if got := verdict(err); got != word {
+	if got := cleantest.Verdict(err); got != word {
 		t.Errorf("%s: %s, want %s (%v)", what, got, word, err)
 	}
 }

@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"os"
-	"slices"
 	"sync"
 	"testing"
 
@@ -15,21 +14,9 @@ import (
 var shared struct {
 	mu     sync.Mutex
 	server *servers.RedisServer
-	ends   []func()
 }
 
-// lasting is a test whose clean-ups wait for the end of all tests.
-type lasting struct{ testing.TB }
-
-func (lasting) Cleanup(f func()) { shared.ends = append(shared.ends, f) }
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	for _, end := range slices.Backward(shared.ends) {
-		end()
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(servers.Main(m.Run)) }
 
 // world is the real server and a client that may do everything.
 type world struct {
@@ -43,7 +30,7 @@ func real(t testing.TB) world {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.server == nil {
-		shared.server = servers.Redis(lasting{t})
+		shared.server = servers.Redis(servers.Lasting(t))
 	}
 	client := shared.server.Client()
 	t.Cleanup(func() { client.Close() })

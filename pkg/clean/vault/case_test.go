@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"job-cleanup/pkg/clean/cleantest"
 	"job-cleanup/pkg/clean/vault"
 	"job-cleanup/pkg/residue"
 	"job-cleanup/pkg/secret"
@@ -29,7 +30,7 @@ func TestCase10_aSilentServerIsATimeout(t *testing.T) {
 		_, findErr := c.Find(ctx)
 		removeErr := c.Remove(ctx, residue.Residue{Ref: "acc"})
 		cancel()
-		if verdict(findErr) != "unreachable timeout" || residue.AsError(removeErr).Reason != residue.Timeout {
+		if cleantest.Verdict(findErr) != "unreachable timeout" || residue.AsError(removeErr).Reason != residue.Timeout {
 			t.Errorf("%s: find %v, remove %v; want timeouts", value, findErr, removeErr)
 		}
 		if took := time.Since(began); took > 5*time.Second {
@@ -56,7 +57,7 @@ func TestCancelEndsACall(t *testing.T) {
 			<-t.Context().Done()
 		}
 	}()
-	if _, err := opened(t, spec, readers()).Find(ctx); verdict(err) != "owed cancelled" {
+	if _, err := opened(t, spec, readers()).Find(ctx); cleantest.Verdict(err) != "owed cancelled" {
 		t.Errorf("find: %v, want cancelled", err)
 	}
 }
@@ -70,7 +71,7 @@ func TestCase12_anUnreachableServerIsOwed(t *testing.T) {
 			t.Errorf("%s: %s", value, got)
 		}
 		err := c.Remove(t.Context(), residue.Residue{Ref: "acc", Proof: map[string]string{"accessor": "acc"}})
-		if got := verdict(err); got != "unreachable unreachable" {
+		if got := cleantest.Verdict(err); got != "unreachable unreachable" {
 			t.Errorf("%s: remove: %s", value, got)
 		}
 	}
@@ -88,7 +89,7 @@ func TestCase18_aLookUpThatFailsIsOwed(t *testing.T) {
 				t.Errorf("%s, look-up answers %d: %s", value, status, got)
 			}
 			err := c.Remove(t.Context(), residue.Residue{Ref: "acc", Proof: map[string]string{"accessor": "acc"}})
-			if got := verdict(err); got != "owed error" {
+			if got := cleantest.Verdict(err); got != "owed error" {
 				t.Errorf("%s, look-up answers %d: remove: %s", value, status, got)
 			}
 		}
@@ -109,7 +110,7 @@ func TestCase31_doneAtTheThirdTry(t *testing.T) {
 		c := opened(t, f.plan("self"), readers()) // every run is another process
 		found(t, c)
 		err := c.Remove(t.Context(), r)
-		if want == "" && err != nil || want != "" && (verdict(err) != "owed error" || !strings.HasSuffix(err.Error(), want)) {
+		if want == "" && err != nil || want != "" && (cleantest.Verdict(err) != "owed error" || !strings.HasSuffix(err.Error(), want)) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

@@ -6,11 +6,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"job-cleanup/pkg/clean/cleantest"
 	"job-cleanup/pkg/clean/vault"
 	"job-cleanup/pkg/residue"
 	"job-cleanup/pkg/secret"
@@ -111,28 +111,15 @@ func found(t *testing.T, c residue.Cleaner) residue.Residue {
 	return all[0]
 }
 
-// verdict is an error in two words.
-func verdict(err error) string {
-	e := residue.AsError(err)
-	if e == nil {
-		return "done"
-	}
-	class := map[residue.Class]string{
-		residue.Retry: "owed", residue.Unreachable: "unreachable", residue.Gone: "gone",
-		residue.Refused: "refused", residue.Lost: "lost", residue.Until: "until",
-	}
-	return strings.TrimSuffix(class[e.Class]+" "+string(e.Reason), " absent")
-}
-
 // clean finds and removes, and is the verdict of what failed.
 func clean(t *testing.T, c residue.Cleaner) string {
 	t.Helper()
 	all, err := c.Find(context.Background())
 	if err != nil {
-		return "find: " + verdict(err)
+		return "find: " + cleantest.Verdict(err)
 	}
 	if len(all) == 0 {
 		return "nothing"
 	}
-	return verdict(c.Remove(context.Background(), all[0]))
+	return cleantest.Verdict(c.Remove(context.Background(), all[0]))
 }

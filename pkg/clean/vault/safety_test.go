@@ -29,10 +29,10 @@ func TestOnlyTwoAnswersProveThatATokenIsGone(t *testing.T) {
 		{"self, empty", "self", "auth/token/revoke-self", answer{200, ""}, "owed error"},
 		{"self, accepted", "self", "auth/token/revoke-self", answer{202, ""}, "owed error"},
 		{"self, not found", "self", "auth/token/revoke-self", answer{404, `{"errors":[]}`}, "owed error"},
-		{"self, done", "self", "auth/token/revoke-self", answer{204, ""}, "done"},
-		{"accessor, done", "accessor:acc", "auth/token/revoke-accessor", answer{204, ""}, "done"},
+		{"self, done", "self", "auth/token/revoke-self", answer{204, ""}, "removed"},
+		{"accessor, done", "accessor:acc", "auth/token/revoke-accessor", answer{204, ""}, "removed"},
 		{"accessor, warned", "accessor:acc", "auth/token/revoke-accessor", answer{200, `{"request_id":"1","warnings":["No token found with this accessor"]}`}, "gone"},
-		{"accessor, another warning", "accessor:acc", "auth/token/revoke-accessor", answer{200, `{"request_id":"1","warnings":["slow"]}`}, "done"},
+		{"accessor, another warning", "accessor:acc", "auth/token/revoke-accessor", answer{200, `{"request_id":"1","warnings":["slow"]}`}, "removed"},
 		{"accessor, older server", "accessor:acc", "auth/token/revoke-accessor", answer{400, `{"errors":["1 error occurred:\n\t* invalid accessor\n\n"]}`}, "gone"},
 		{"accessor, our identity is invalid", "accessor:acc", "auth/token/revoke-accessor", answer{403, both}, "owed permission"},
 		{"lease, our identity is invalid", "lease:a/b/c", "sys/leases/revoke", answer{403, both}, "owed permission"},
@@ -55,7 +55,7 @@ func TestALeaseGoesInTheBodyAndAtOnce(t *testing.T) {
 	const id = "database/creds/app/x?y=../z"
 	f.on("sys/leases/lookup", answer{200, `{"request_id":"1","data":{"id":"` + id + `"}}`})
 	f.on("sys/leases/revoke", answer{204, ""})
-	if got := clean(t, opened(t, f.plan("lease:"+id), readers())); got != "done" {
+	if got := clean(t, opened(t, f.plan("lease:"+id), readers())); got != "removed" {
 		t.Fatal(got)
 	}
 	log := f.requests()
@@ -176,7 +176,7 @@ func TestATokenMadeAfterTheJobIsAnothers(t *testing.T) {
 	f.on("auth/token/revoke-self", answer{204, ""})
 	made := time.Unix(1700000000, 0) // as in lookup
 	for end, want := range map[time.Time]string{
-		made.Add(-time.Hour): "find: lost changed", made.Add(-time.Second): "done", made.Add(time.Hour): "done", {}: "done",
+		made.Add(-time.Hour): "find: lost changed", made.Add(-time.Second): "removed", made.Add(time.Hour): "removed", {}: "removed",
 	} {
 		deps := readers()
 		deps.Job.End = end

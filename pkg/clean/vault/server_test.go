@@ -33,12 +33,12 @@ func TestServerPolicies(t *testing.T) {
 	p.token(t, "file:/only-revoke", map[string]any{"policies": []string{"only-revoke"}})
 	tests := []struct{ name, policy, value, identity, want string }{
 		{"may nothing", "nothing", "self", "", "owed permission"},
-		{"may nothing, helped", "nothing", "self", "file:/identity", "done"},
-		{"may revoke but not look", "revoke", "self", "", "done"},
-		{"may revoke, by identity", "revoke", "token", "file:/identity", "done"},
-		{"may all, by identity", "default", "token", "file:/identity", "done"},
-		{"identity may not look up", "default", "token", "file:/only-revoke", "done"},
-		{"accessor, identity may not look up", "default", "accessor", "file:/only-revoke", "done"},
+		{"may nothing, helped", "nothing", "self", "file:/identity", "removed"},
+		{"may revoke but not look", "revoke", "self", "", "removed"},
+		{"may revoke, by identity", "revoke", "token", "file:/identity", "removed"},
+		{"may all, by identity", "default", "token", "file:/identity", "removed"},
+		{"identity may not look up", "default", "token", "file:/only-revoke", "removed"},
+		{"accessor, identity may not look up", "default", "accessor", "file:/only-revoke", "removed"},
 		{"accessor, identity may nothing", "default", "accessor", "file:/job", "owed permission"},
 	}
 	for _, tt := range tests {
@@ -74,10 +74,10 @@ func TestCase32_batchTokenOnTheServer(t *testing.T) {
 func TestWhatWasRecordedBeforeTheJob(t *testing.T) {
 	tests := []struct{ name, now, identity, want string }{
 		{"another token", "other", "", "find: owed no-credentials"},
-		{"another token, helped", "other", "file:/identity", "done"},
+		{"another token, helped", "other", "file:/identity", "removed"},
 		{"unreadable", "", "", "find: owed no-credentials"},
-		{"unreadable, helped", "", "file:/identity", "done"},
-		{"the same", "same", "", "done"},
+		{"unreadable, helped", "", "file:/identity", "removed"},
+		{"the same", "same", "", "removed"},
 	}
 	p := newPlace(t)
 	for _, tt := range tests {
@@ -100,7 +100,7 @@ func TestWhatWasRecordedBeforeTheJob(t *testing.T) {
 			delete(p.files, "file:/job")
 		}
 		got := clean(t, opened(t, spec, p.deps()))
-		if got != tt.want || p.lives(accessor) != (tt.want != "done") || other != accessor && !p.lives(other) {
+		if got != tt.want || p.lives(accessor) != (tt.want != "removed") || other != accessor && !p.lives(other) {
 			t.Errorf("%s: %s, ours lives %v, the other %v", tt.name, got, p.lives(accessor), p.lives(other))
 		}
 	}
@@ -122,12 +122,12 @@ func TestTrackedTokens(t *testing.T) {
 		late                      bool // tracked while the server is not known
 		want                      string
 	}{
-		{"a child", child(), "file:/parent", "", false, "done"},
-		{"a child, unproven", child(), "file:/parent", "", true, "done"},
+		{"a child", child(), "file:/parent", "", false, "removed"},
+		{"a child, unproven", child(), "file:/parent", "", true, "removed"},
 		{"somebody else's", parent, "file:/own", "", false, "owed permission"},
-		{"itself", own, "file:/own", own, false, "done"},
+		{"itself", own, "file:/own", own, false, "removed"},
 		{"itself again", own, "file:/own", "", true, "find: owed permission"},
-		{"the parent as self", "self", "file:/parent", parent, false, "done"},
+		{"the parent as self", "self", "file:/parent", parent, false, "removed"},
 		{"the parent as self, again", "self", "file:/parent", "", true, "nothing"},
 	}
 	for _, tt := range tests {
@@ -142,7 +142,7 @@ func TestTrackedTokens(t *testing.T) {
 		if got := clean(t, opened(t, spec, p.deps())); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
-		if tt.want == "done" && tt.accessor == "" && p.lives(tt.ref) || !strings.Contains(tt.name, "self") && !p.lives(parent) {
+		if tt.want == "removed" && tt.accessor == "" && p.lives(tt.ref) || !strings.Contains(tt.name, "self") && !p.lives(parent) {
 			t.Errorf("%s: lives %v, its parent %v", tt.name, p.lives(tt.ref), p.lives(parent))
 		}
 	}
@@ -186,8 +186,8 @@ func TestSocketsAndCertificates(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ address, ca, want string }{
-		{"unix://" + socket, "", "done"},
-		{secure.URL, ca, "done"},
+		{"unix://" + socket, "", "removed"},
+		{secure.URL, ca, "removed"},
 		{secure.URL, "", "find: owed error"},
 		{strings.Replace(secure.URL, "https", "http", 1), "", "find: owed error"},
 		{"https" + strings.TrimPrefix(f.URL, "http"), "", "find: unreachable unreachable"},
