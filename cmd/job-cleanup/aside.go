@@ -45,7 +45,7 @@ func (p *pass) apart(ctx context.Context, state *ledger.State, debts []ledger.De
 			cleaners[d.Spec.ID] = cleaner
 		}
 		if cleaner != nil && cleaner.Aside(ctx, *d.Residue) {
-			d.Spec.When = nil // it was found, so the step applied
+			d.Spec.When, d.Spec.Timeout = nil, 0 // it was found, so the step applied; its time was the hook's
 			aside = append(aside, d)
 		} else {
 			others = append(others, d)

@@ -244,3 +244,18 @@ func TestDeferByHand(t *testing.T) {
 		t.Errorf("owed: %v", owed)
 	}
 }
+
+// TestDeferredByHand: who names the unit means all of it, also what its last
+// hook put off.
+func TestDeferredByHand(t *testing.T) {
+	w := newSwept(t, func() {})
+	spec := w.deferring(filepath.Join(t.TempDir(), "tree"))
+	w.records(w.putOff(spec)...)
+	o := &options{args: []string{"late.service"}, user: true, stateDir: w.opts.stateDir}
+	if code, err := runRun(t.Context(), w.program, o); code != exitDone || err != nil || asides(t, spec.Value) != 0 {
+		t.Errorf("aside stand %d (%d, %v)", asides(t, spec.Value), code, err)
+	}
+	if owed := w.owes(); len(owed) != 0 {
+		t.Errorf("owed: %q", owed)
+	}
+}

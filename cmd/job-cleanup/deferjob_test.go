@@ -1,12 +1,16 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"job-cleanup/pkg/journal"
 	"job-cleanup/pkg/ledger"
+	"job-cleanup/pkg/residue"
 )
 
 // jobsTree makes a tree of the job's user.
@@ -45,13 +49,13 @@ func TestDeferTracked(t *testing.T) {
 }
 
 // TestDeferAsJob: what a User= job's hook put off is in that user's ledger, and
-// goes with that user's rights, whatever When= the step had.
+// goes with that user's rights, whatever When= and TimeoutSec= the step had.
 func TestDeferAsJob(t *testing.T) {
 	s := newStage(t)
 	tree := s.jobsTree()
 	w := &swept{t: t}
 	spec := w.deferring(tree)
-	spec.When = []string{"success"}
+	spec.When, spec.Timeout = []string{"success"}, time.Nanosecond
 	s.forge(append([]ledger.Record{ofOtherBoot()}, w.putOff(spec)...)...)
 	if asides(t, tree) != 1 {
 		t.Fatal("not moved aside")
@@ -76,5 +80,21 @@ func TestDeferLent(t *testing.T) {
 	out := s.run("run", "--unit", "u.service", "--invocation", "one")
 	if there(tree) || asides(t, tree) != 0 {
 		t.Errorf("it stays:\n%s", out)
+	}
+}
+
+// TestDeferDynamic: a dynamic user's process puts nothing off: when it is over,
+// nobody has the right to what it left.
+func TestDeferDynamic(t *testing.T) {
+	for uid, want := range map[int]bool{0: true, 1000: true, dynamicFirst: false, dynamicLast: false, dynamicLast + 1: true} {
+		s := &site{program: &program{uid: uid}, opts: &options{}}
+		led, err := ledger.Own(t.TempDir()).Ledger("u.service", "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec := newRecorder(led, journal.NewStream(io.Discard, false), residue.Job{})
+		if got := s.deps(residue.Job{}, residue.Spec{}, rec).Later(); got != want {
+			t.Errorf("uid %d: %v, want %v", uid, got, want)
+		}
 	}
 }

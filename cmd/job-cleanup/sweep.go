@@ -64,7 +64,12 @@ func (s *site) sweepUnit(ctx context.Context, sub *subject) map[string]bool {
 	store, round := s.storeOf(sub.job.Job), s.newPass(ctx, nil)
 	round.eager, round.byHand = true, true
 	for entry, err := range store.Ledgers(ctx, sub.job.Unit) {
-		if err == nil && (entry.Damaged > 0 || entry.Invocation == sub.job.Invocation && entry.Invocation != byHand) {
+		if err == nil && entry.Damaged > 0 {
+			continue
+		}
+		if err == nil && entry.Invocation == sub.job.Invocation && entry.Invocation != byHand {
+			// It is cleaned next, which would leave what its hook put off.
+			round.waiting = append(round.waiting, waiting{store: store, unit: entry.Unit, invocation: entry.Invocation})
 			continue
 		}
 		if err == nil {
@@ -76,10 +81,10 @@ func (s *site) sweepUnit(ctx context.Context, sub *subject) map[string]bool {
 		}
 		tried = append(tried, entry)
 	}
+	round.empty(ctx)
 	if tried == nil {
 		return nil
 	}
-	round.empty(ctx)
 	owed := map[string]bool{}
 	for _, entry := range tried {
 		s.owedBy(ctx, store, entry, owed)
