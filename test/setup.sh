@@ -8,11 +8,13 @@ set -euo pipefail
 # gcc, libc6-dev: the race detector
 # e2fsprogs, procps, util-linux: chattr, mkfs, pkill, nsenter
 # postgresql, redis-server, rabbitmq-server: real servers, which tests start
+# chromium, fonts-dejavu-core: looks at the page of history --html
 # awscli, curl, postgresql-client: the usual shell hook, which make bench measures
 # man-db, mandoc: two readers of the manual pages
 # bash-completion, zsh, fish: the shells whose completions are tested
 packages=(systemd-container debootstrap dbus-daemon gcc libc6-dev e2fsprogs procps util-linux
-	postgresql redis-server rabbitmq-server awscli curl postgresql-client man-db mandoc bash-completion zsh fish)
+	postgresql redis-server rabbitmq-server awscli curl postgresql-client man-db mandoc bash-completion zsh fish
+	chromium fonts-dejavu-core)
 
 missing=()
 for package in "${packages[@]}"; do
