@@ -87,7 +87,7 @@ type wordList struct {
 // valuesOf are the sorts of values that options have by their names, whatever
 // the verb; "anything" is one that nobody can guess.
 var valuesOf = map[string]string{
-	"unit": "unit", "plan": "file", "log-file": "file", "metrics-file": "file", "binary": "file",
+	"unit": "unit", "plan": "file", "log-file": "file", "metrics-file": "file", "html": "file", "binary": "file",
 	"state-dir": "folder", "runtime-dir": "folder", "output": "folder", "root": "folder",
 	"skip": "step", "only": "step", "result": "result", "run-as": "user", "calendar": "calendar",
 	"since": "time", "until": "time", "holder": "holder", "ssl-mode": "ssl",

@@ -20,7 +20,8 @@ type historyOptions struct {
 	since, until string
 	results      []string
 	owed, follow bool
-	command      string // instead of journalctl; for tests
+	page         *string // the file of --html; nil without
+	command      string  // instead of journalctl; for tests
 }
 
 func historyVerb() *verb {
@@ -42,6 +43,10 @@ func historyVerb() *verb {
 			fs.BoolVar(&h.owed, "owed", false, "only cleanups that left something owed")
 			fs.BoolVar(&h.follow, "follow", false, "go on as cleanups happen")
 			fs.BoolVar(&o.json, "json", false, "print one JSON object a line")
+			fs.Func("html", "write one page with a timeline to `FILE`, - for standard output", func(file string) error {
+				h.page = &file
+				return nil
+			})
 		},
 		run: func(ctx context.Context, p *program, o *options) (int, error) { return runHistory(ctx, p, o, h) },
 	}
@@ -58,6 +63,9 @@ type pastRun struct {
 }
 
 func runHistory(ctx context.Context, p *program, o *options, h historyOptions) (int, error) {
+	if err := h.checkPage(o); err != nil {
+		return 0, err
+	}
 	ctx, drain, stop := p.untilSignal(ctx)
 	defer stop()
 	unit := ""
@@ -71,6 +79,8 @@ func runHistory(ctx context.Context, p *program, o *options, h historyOptions) (
 	records := p.believed(reader.Read(ctx, h.arguments(unit, o.invocation)...))
 	var err error
 	switch {
+	case h.page != nil:
+		return exitDone, p.writePage(records, o, h)
 	case o.invocation != "":
 		err = p.printRecords(records, o.json)
 	case o.json:
@@ -121,7 +131,11 @@ func (h historyOptions) arguments(unit, invocation string) []string {
 	}
 	if invocation != "" {
 		add("JOB_CLEANUP_INVOCATION", outcome.FileName(invocation))
-	} else {
+	}
+	switch {
+	case h.page != nil:
+		args = append(args, pageRecords()...)
+	case invocation == "":
 		add("MESSAGE_ID", journal.Summary.MessageID())
 	}
 	return args
@@ -163,7 +177,7 @@ func (h historyOptions) runs(records iter.Seq2[journal.Entry, error]) iter.Seq2[
 	}
 }
 
-const historyHead = "WHEN\tJOB\tENDING\tREMOVED\tABSENT\tOWED\tTOOK\tINVOCATION"
+const historyHead = "WHEN\tJOB\tENDING\tREMOVED\tABSENT\tOWED\tREFUSED\tTOOK\tINVOCATION"
 
 // printRuns prints a table; an empty one is one line, so that silence is not
 // taken for an answer. Who follows gets each line at once.
@@ -179,8 +193,8 @@ func (p *program) printRuns(runs iter.Seq2[pastRun, error], follow bool) error {
 			fmt.Fprintln(table, historyHead)
 		}
 		none = false
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%v\t%s\n", r.Time.Format("2006-01-02 15:04:05"), journal.Escape(r.Unit), r.ending(),
-			r.Counts[journal.Removed], r.Counts[journal.Absent], r.Counts[journal.Owed], r.Duration.Round(time.Millisecond), journal.Escape(r.Invocation))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%v\t%s\n", stamp(r.Time), cell(r.Unit), cell(endingText(r.Outcome)),
+			r.Counts[journal.Removed], r.Counts[journal.Absent], r.Counts[journal.Owed], r.Counts[journal.Refused], r.Duration.Round(time.Millisecond), cell(r.Invocation))
 		if follow {
 			if err := table.Flush(); err != nil {
 				return err
@@ -195,14 +209,8 @@ func (p *program) printRuns(runs iter.Seq2[pastRun, error], follow bool) error {
 	return table.Flush()
 }
 
-// ending is how the job ended: "exit-code 7", "signal KILL", "success".
-func (r pastRun) ending() string {
-	text := r.Outcome.Result
-	if !r.Outcome.Succeeded() && r.Outcome.Status != "" {
-		text += " " + r.Outcome.Status
-	}
-	return journal.Escape(text)
-}
+// cell is text for one column: a tab in it would begin the next.
+func cell(text string) string { return strings.ReplaceAll(journal.Escape(text), "\t", `\x09`) }
 
 func (p *program) printRunsJSON(runs iter.Seq2[pastRun, error]) error {
 	out := json.NewEncoder(p.stdout)
@@ -228,7 +236,7 @@ func (p *program) printRecords(records iter.Seq2[journal.Entry, error], asJSON b
 		if asJSON {
 			err = out.Encode(e.Record.Fields())
 		} else {
-			_, err = fmt.Fprintf(p.stdout, "%s  %s\n", e.Time.Format("2006-01-02 15:04:05"), strings.TrimSpace(journal.Escape(e.Message)))
+			_, err = fmt.Fprintf(p.stdout, "%s  %s\n", stamp(e.Time), strings.TrimSpace(journal.Escape(e.Message)))
 		}
 		if err != nil {
 			return err

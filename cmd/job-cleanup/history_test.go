@@ -43,7 +43,7 @@ func TestHistory(t *testing.T) {
 		want    []string
 		wantNot []string
 	}{
-		{name: "all", want: []string{"a.service  success      3        0       0     1.5s", "b.service  signal KILL  0        0       2"}, wantNot: []string{"forged"}},
+		{name: "all", want: []string{"a.service  success      3        0       0     0        1.5s", "b.service  signal KILL  0        0       2     0"}, wantNot: []string{"forged"}},
 		{name: "of the user's own", uid: 1000, want: []string{"one", "two", "forged"}},
 		{name: "of another user", uid: 1001, want: []string{"one", "two"}, wantNot: []string{"forged"}},
 		{name: "of a unit", o: options{args: []string{"exec"}}, want: []string{"JOB_CLEANUP_UNIT=exec JOB_CLEANUP_UNIT=exec.service MESSAGE_ID="}},

@@ -13,7 +13,7 @@ import (
 	"job-cleanup/pkg/residue"
 )
 
-var update = flag.Bool("update", false, "rewrite the pages and completions that are made from the program")
+var update = flag.Bool("update", false, "rewrite the pages, completions and pictures that are made from the program")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"job-cleanup": main})

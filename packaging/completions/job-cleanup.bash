@@ -13,7 +13,7 @@ _job_cleanup_options() {
     check) printf '%s\n' --all --user --json --help ;;
     generate) printf '%s\n' --exec --run-as --description --step --calendar --output --binary --user --root --kmsg --help ;;
     exec) printf '%s\n' --unit --user --plan --step --skip --only --timeout --force --state-dir --runtime-dir --log-file --metrics-file --help ;;
-    history) printf '%s\n' --invocation --user --since --until --result --owed --follow --json --help ;;
+    history) printf '%s\n' --invocation --user --since --until --result --owed --follow --json --html --help ;;
     version) printf '%s\n' --help ;;
     help) printf '%s\n' --help ;;
     'track amqp-messages') printf '%s\n' --unit --invocation --user --state-dir --runtime-dir --log-file --forget --address --vhost --username --password --ca-cert --force --help ;;
@@ -49,7 +49,7 @@ _job_cleanup_takes() {
     case "$*" in
     *' --access-key-id' | *' --address' | *' --column' | *' --database' | *' --datacenter' | *' --db' | *' --description' | *' --dsn' | *' --endpoint' | *' --equals' | *' --exec' | *' --forget' | *' --host' | *' --invocation' | *' --lock-timeout-sec' | *' --namespace' | *' --partition' | *' --pid' | *' --port' | *' --profile' | *' --region' | *' --service' | *' --session' | *' --session-name' | *' --statement-timeout-sec' | *' --step' | *' --timeout' | *' --upload-id' | *' --username' | *' --value' | *' --version-id' | *' --vhost') echo anything ;;
     *' --calendar') echo calendar ;;
-    *' --binary' | *' --ca-cert' | *' --exclude' | *' --file' | *' --log-file' | *' --metrics-file' | *' --pass-file' | *' --plan' | *' --service-file' | *' --within') echo file ;;
+    *' --binary' | *' --ca-cert' | *' --exclude' | *' --file' | *' --html' | *' --log-file' | *' --metrics-file' | *' --pass-file' | *' --plan' | *' --service-file' | *' --within') echo file ;;
     *' --output' | *' --root' | *' --runtime-dir' | *' --state-dir') echo folder ;;
     *' --holder') echo holder ;;
     *' --result') echo result ;;

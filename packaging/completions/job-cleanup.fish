@@ -8,7 +8,7 @@ function __job_cleanup_takes
             return 0
         case '* --calendar'
             return 0
-        case '* --binary' '* --ca-cert' '* --exclude' '* --file' '* --log-file' '* --metrics-file' '* --pass-file' '* --plan' '* --service-file' '* --within'
+        case '* --binary' '* --ca-cert' '* --exclude' '* --file' '* --html' '* --log-file' '* --metrics-file' '* --pass-file' '* --plan' '* --service-file' '* --within'
             return 0
         case '* --output' '* --root' '* --runtime-dir' '* --state-dir'
             return 0
@@ -234,6 +234,7 @@ complete -c job-cleanup -n '__job_cleanup_at history' -l result -x -a 'success f
 complete -c job-cleanup -n '__job_cleanup_at history' -l owed -d 'only cleanups that left something owed'
 complete -c job-cleanup -n '__job_cleanup_at history' -l follow -d 'go on as cleanups happen'
 complete -c job-cleanup -n '__job_cleanup_at history' -l json -d 'print one JSON object a line'
+complete -c job-cleanup -n '__job_cleanup_at history' -l html -r -F -d 'write one page with a timeline to FILE, - for standard output'
 complete -c job-cleanup -n '__job_cleanup_at history' -l help -d 'show the options'
 complete -c job-cleanup -n '__job_cleanup_at version' -l help -d 'show the options'
 complete -c job-cleanup -n '__job_cleanup_at help' -l help -d 'show the options'

@@ -33,6 +33,16 @@ func TestHistory(t *testing.T) {
 			t.Errorf("of failures:\n%s", out)
 		}
 		wantOneRun(t, m)
+		m.Shell("job-cleanup history --html /srv/history.html")
+		page := m.Shell("stat -c %a /srv/history.html; cat /srv/history.html")
+		for _, want := range []string{"600\n<!DOCTYPE html>", "Nothing is owed, but 1 of 2 runs ended badly.", "signal KILL", "/var/tmp/bad-tree", "/var/tmp/good-tree"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("no %q in the page\n%s", want, page)
+			}
+		}
+		if strings.Contains(page, "forged") {
+			t.Error("the page tells of the forged run")
+		}
 	})
 }
 
