@@ -63,7 +63,10 @@ func (b *book) add(records ...ledger.Record) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.write(records)
+	records = slices.DeleteFunc(records, func(r ledger.Record) bool { return b.none[r.ID] })
+	if len(records) > 0 {
+		b.write(records)
+	}
 }
 
 // end notes the end of debts, or a try. The end of a spec that was never

@@ -151,7 +151,7 @@ func (s *site) clean(ctx context.Context, drain <-chan struct{}, sub *subject, w
 	s.keepForLater(sub, w, rec)
 	// The ending first: should this be cut off, a later look must not take the
 	// job for lost.
-	s.unrecordRefused(sub, w, rec)
+	s.unrecord(sub, w, rec)
 	rec.begin(w, sub, ledger.Ended(ledger.Ending{Outcome: sub.outcome, RunStart: time.Now()}))
 	if s.runsAgain(sub) {
 		w.lent, w.items = rec.leavePatterns(w.lent, &sum), rec.leavePatterns(w.items, &sum)
@@ -179,14 +179,17 @@ func (s *site) clean(ctx context.Context, drain <-chan struct{}, sub *subject, w
 // runsAgain reports whether what the plan names may be another invocation's.
 func (s *site) runsAgain(sub *subject) bool { return sub.otherInvocation() && !s.opts.force }
 
-// unrecordRefused keeps out of the ledger what a safety rule refuses anyway: a
-// password in a DSN, say, is refused so that it is written down nowhere.
-func (s *site) unrecordRefused(sub *subject, w *work, rec *recorder) {
-	w.refused = map[string]bool{}
+// unrecord keeps out of the ledger what a safety rule refuses anyway: a password
+// in a DSN, say, is refused so that it is written down nowhere. And out of a
+// job's own ledger what root takes from its own alone: nobody would ever strike
+// that off.
+func (s *site) unrecord(sub *subject, w *work, rec *recorder) {
+	w.unwritten = map[string]bool{}
 	for _, item := range slices.Concat(w.lent, w.items) {
-		if !w.recorded[item.Spec.ID] && s.refuses(sub, item.Spec, rec) {
-			w.refused[item.Spec.ID] = true
-			rec.book.ignore(item.Spec.ID)
+		id := item.Spec.ID
+		if !w.recorded[id] && (w.roots[id] || s.refuses(sub, item.Spec, rec)) {
+			w.unwritten[id] = true
+			rec.book.ignore(id)
 		}
 	}
 }
@@ -206,7 +209,7 @@ func (r *recorder) begin(w *work, sub *subject, ending ledger.Record) {
 func (w *work) newRecords(job ledger.Job) []ledger.Record {
 	var specs []ledger.Record
 	for _, item := range slices.Concat(w.lent, w.items) {
-		if !w.recorded[item.Spec.ID] && !w.refused[item.Spec.ID] {
+		if !w.recorded[item.Spec.ID] && !w.unwritten[item.Spec.ID] {
 			specs = append(specs, ledger.NewSpec(item.Spec))
 		}
 	}

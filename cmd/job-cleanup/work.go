@@ -15,13 +15,14 @@ import (
 
 // work is what one cleanup has to do.
 type work struct {
-	items    []engine.Item   // with our own rights
-	tracked  bool            // the job has a ledger of its own, which only a process with its rights may open
-	lent     []engine.Item   // only with the job's rights: text of its environment stands in them
-	refused  map[string]bool // specs that a safety rule refuses, by id
-	closed   []string        // recorded specs that are not to be done, by id
-	recorded map[string]bool // specs that our ledger has already, by id
-	plan     *plan.Plan      // what was compiled now: its problems, skips and settings
+	items     []engine.Item   // with our own rights
+	tracked   bool            // the job has a ledger of its own, which only a process with its rights may open
+	lent      []engine.Item   // only with the job's rights: text of its environment stands in them
+	unwritten map[string]bool // specs that are not to stand in our ledger, by id
+	closed    []string        // recorded specs that are not to be done, by id
+	recorded  map[string]bool // specs that our ledger has already, by id
+	roots     map[string]bool // specs that root's ledger has, and that it takes from no other, by id
+	plan      *plan.Plan      // what was compiled now: its problems, skips and settings
 }
 
 // gather puts together what is owed: what arm recorded, what the plan says
@@ -53,6 +54,9 @@ func (s *site) gather(ctx context.Context, sub *subject, own *ledger.Ledger) (*w
 		}
 	} else {
 		mark(w.recorded, items)
+	}
+	if s.uid != 0 && s.given(sub.job.Unit) {
+		w.roots = untrackable(itemsOf(armed))
 	}
 	items, err = s.choose(sub, w, items)
 	if err != nil {
@@ -195,6 +199,17 @@ func itemsFrom(debts []ledger.Debt) []engine.Item {
 		}
 	}
 	return items
+}
+
+// untrackable are the specs of kinds that a job may not track.
+func untrackable(items []engine.Item) map[string]bool {
+	ids := map[string]bool{}
+	for _, item := range items {
+		if !mayTrack(item.Spec) {
+			ids[item.Spec.ID] = true
+		}
+	}
+	return ids
 }
 
 // merge adds to the items of our own ledger those of root's that it lacks.

@@ -164,6 +164,7 @@ func (r *reader) session(text string) string {
 	for _, one := range strings.Split("\n"+text, "\n$ ")[1:] {
 		command, want, _ := strings.Cut(one, "\n")
 		r.commands++
+		r.m.Shell("journalctl --sync") // a reader is slower than the journal
 		result := r.m.Run("sh", "-c", "exec 2>&1\n"+r.world.real(command))
 		got := r.world.shown(result.Stdout)
 		if !*update && !slices.Equal(sortedLines(got), sortedLines(want)) {
