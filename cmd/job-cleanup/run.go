@@ -179,21 +179,6 @@ func (s *site) clean(ctx context.Context, drain <-chan struct{}, sub *subject, w
 // runsAgain reports whether what the plan names may be another invocation's.
 func (s *site) runsAgain(sub *subject) bool { return sub.otherInvocation() && !s.opts.force }
 
-// unrecord keeps out of the ledger what a safety rule refuses anyway: a password
-// in a DSN, say, is refused so that it is written down nowhere. And out of a
-// job's own ledger what root takes from its own alone: nobody would ever strike
-// that off.
-func (s *site) unrecord(sub *subject, w *work, rec *recorder) {
-	w.unwritten = map[string]bool{}
-	for _, item := range slices.Concat(w.lent, w.items) {
-		id := item.Spec.ID
-		if !w.recorded[id] && (w.roots[id] || s.refuses(sub, item.Spec, rec)) {
-			w.unwritten[id] = true
-			rec.book.ignore(id)
-		}
-	}
-}
-
 // begin records what a cleanup begins with: at once where the job has a ledger
 // already, else with the first thing that is found.
 func (r *recorder) begin(w *work, sub *subject, ending ledger.Record) {

@@ -212,6 +212,21 @@ func untrackable(items []engine.Item) map[string]bool {
 	return ids
 }
 
+// unrecord keeps out of the ledger what a safety rule refuses anyway: a password
+// in a DSN, say, is refused so that it is written down nowhere. And out of a
+// job's own ledger what root takes from its own alone: nobody would ever strike
+// that off.
+func (s *site) unrecord(sub *subject, w *work, rec *recorder) {
+	w.unwritten = map[string]bool{}
+	for _, item := range slices.Concat(w.lent, w.items) {
+		id := item.Spec.ID
+		if !w.recorded[id] && (w.roots[id] || s.refuses(sub, item.Spec, rec)) {
+			w.unwritten[id] = true
+			rec.book.ignore(id)
+		}
+	}
+}
+
 // merge adds to the items of our own ledger those of root's that it lacks.
 func merge(own, more []engine.Item, recorded map[string]bool) []engine.Item {
 	mark(recorded, own)
