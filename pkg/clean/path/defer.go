@@ -3,18 +3,11 @@ package path
 import (
 	"context"
 	"path/filepath"
-	"slices"
 
 	"golang.org/x/sys/unix"
 
 	"job-cleanup/pkg/residue"
 )
-
-// roomDivisor is the part of a disk, and of its inodes, that has to be free for
-// a removal to be put off. How big a tree is nobody knows without counting it,
-// which would take as long as the sweep's work; this much is left to the next
-// jobs until the sweep comes.
-const roomDivisor = 10
 
 // putOff moves a tree out of the way and answers that a sweep has to delete
 // it. Nil means that it has to be removed now: nothing was moved then.
@@ -47,7 +40,7 @@ func provable(r residue.Residue) bool {
 // no home is reached through it, and what it holds may stay there for a while.
 func (c *cleaner) movable(t *target) bool {
 	var fs unix.Statfs_t
-	if t.facts.mountRoot || unix.Fstatfs(t.fd, &fs) != nil || !hasRoom(fs) {
+	if t.facts.mountRoot || unix.Fstatfs(t.fd, &fs) != nil || !c.hasRoom(fs) {
 		return false
 	}
 	all, err := readMounts(c.k.mountinfo)
@@ -61,20 +54,6 @@ func (c *cleaner) movable(t *target) bool {
 		}
 	}
 	return !c.leadsHome(path, t.facts.dev)
-}
-
-// numbering are file systems that number their files anew each time they are
-// mounted, or as another machine likes. What waited there for a sweep would be
-// taken for somebody else's after a boot, and stay for ever.
-var numbering = []int64{
-	unix.MSDOS_SUPER_MAGIC, unix.EXFAT_SUPER_MAGIC, unix.FUSE_SUPER_MAGIC, unix.V9FS_MAGIC,
-	unix.SMB_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC, unix.CIFS_SUPER_MAGIC,
-}
-
-// hasRoom reports whether enough of a file system is free, and whether what
-// stays there is known again. One that has no limit tells none.
-func hasRoom(fs unix.Statfs_t) bool {
-	return !slices.Contains(numbering, int64(fs.Type)) && fs.Bavail >= fs.Blocks/roomDivisor && fs.Ffree >= fs.Files/roomDivisor
 }
 
 // leadsHome reports whether a home lies in a tree on the device by its real

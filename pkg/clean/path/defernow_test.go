@@ -136,26 +136,6 @@ func TestDeferNoRoom(t *testing.T) {
 	}
 }
 
-// TestDeferRoom: a tenth is enough, no limit is no lack, and what has other
-// numbers after a boot is not left for a sweep.
-func TestDeferRoom(t *testing.T) {
-	for name, c := range map[string]struct {
-		fs   unix.Statfs_t
-		want bool
-	}{
-		"just enough":         {unix.Statfs_t{Type: unix.EXT4_SUPER_MAGIC, Blocks: 100, Bavail: 10, Bfree: 15, Files: 100, Ffree: 10}, true},
-		"only root's reserve": {unix.Statfs_t{Type: unix.EXT4_SUPER_MAGIC, Blocks: 100, Bavail: 9, Bfree: 15, Files: 100, Ffree: 10}, false},
-		"no inodes":           {unix.Statfs_t{Type: unix.EXT4_SUPER_MAGIC, Blocks: 100, Bavail: 90, Files: 100, Ffree: 9}, false},
-		"inodes as needed":    {unix.Statfs_t{Type: unix.BTRFS_SUPER_MAGIC, Blocks: 100, Bavail: 90}, true},
-		"FAT":                 {unix.Statfs_t{Type: unix.MSDOS_SUPER_MAGIC, Blocks: 100, Bavail: 90}, false},
-		"a FUSE":              {unix.Statfs_t{Type: unix.FUSE_SUPER_MAGIC, Blocks: 100, Bavail: 90}, false},
-	} {
-		if got := hasRoom(c.fs); got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
-	}
-}
-
 // TestDeferAsUser: who owns the tree may move it in a sticky folder; where the
 // folder is not theirs to write to, the tree is emptied as ever.
 func TestDeferAsUser(t *testing.T) {

@@ -66,7 +66,7 @@ var Kind = &residue.Kind{
 			Doc: "Rename a folder tree aside in one call, to .job-cleanup~NAME~INODE-BIRTH beside it, and leave it to the sweep to delete at idle priority: the hook is done at once and the next job finds the name free. " +
 				"It is owed with reason deferred until it is gone, which is no failure. " +
 				"Removed at once all the same: what is no folder, with Exclude=, with something mounted in it, where a rename or the proof of identity is not to be had, where it can't be written down, " +
-				"and where less than a tenth of the disk or of its inodes is free. Only for Remove=; needs job-cleanup-sweep.timer.",
+				"and where less than a tenth of the disk or of its inodes would be free if the next job took as much as this one. Only for Remove=; needs job-cleanup-sweep.timer.",
 			Example: "yes",
 		},
 	},

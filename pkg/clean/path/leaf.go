@@ -138,6 +138,9 @@ func (c *cleaner) Prepare(ctx context.Context) (map[string]string, error) {
 			fd = next
 		}
 		out = c.fileSystem(fd, all)
+		if c.deferred {
+			room(fd, out)
+		}
 		return nil
 	})
 	if err != nil {
