@@ -10,6 +10,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"job-cleanup/test/rig"
 )
 
 // programs are what is measured.
@@ -30,11 +32,9 @@ func (p *programs) build() error {
 	if err := os.WriteFile(source, []byte(helloSource), 0o644); err != nil {
 		return err
 	}
-	for binary, what := range map[string]string{p.ours: "job-cleanup/cmd/job-cleanup", p.hello: source} {
-		build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, what)
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if output, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("build %s: %w\n%s", what, err, output)
+	for binary, what := range map[string]string{p.ours: rig.Program, p.hello: source} {
+		if err := rig.Build(what, binary); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -10,7 +10,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -69,10 +68,8 @@ func main() {
 // show is the demo itself.
 func show(s rig.T) {
 	binary := filepath.Join(s.TempDir(), "job-cleanup")
-	build := exec.Command("go", "build", "-o", binary, "job-cleanup/cmd/job-cleanup")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if output, err := build.CombinedOutput(); err != nil {
-		s.Fatalf("build: %v\n%s", err, output)
+	if err := rig.Build(rig.Program, binary); err != nil {
+		s.Fatal(err)
 	}
 	headline("A machine boots (the first time its root is made, which takes about a minute)")
 	m := rig.Boot(s, rig.Suites[0], rig.Bind(binary, "/usr/bin/job-cleanup"))

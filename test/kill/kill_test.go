@@ -4,15 +4,14 @@ package kill_test
 
 import (
 	"flag"
-	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"job-cleanup/test/rig"
 )
 
 // Each verb is killed so often; a run is repeated with the seed it printed,
@@ -30,27 +29,7 @@ func TestMain(m *testing.M) {
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())
 	}
-	code, err := buildAndRun(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func buildAndRun(m *testing.M) (int, error) {
-	folder, err := os.MkdirTemp("", "job-cleanup-kill-")
-	if err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(folder)
-	binary = filepath.Join(folder, "job-cleanup")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "job-cleanup/cmd/job-cleanup")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if output, err := build.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("build the program: %w\n%s", err, output)
-	}
-	return m.Run(), nil
+	os.Exit(rig.WithProgram(func(file string) { binary = file }, m.Run))
 }
 
 // moments draws the time after which a process is killed: any moment of its

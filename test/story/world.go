@@ -8,8 +8,6 @@ package story
 import (
 	"encoding/json"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
 
 	"job-cleanup/test/rig"
@@ -87,14 +85,12 @@ func Build(t rig.T) []rig.Option {
 	folder := t.TempDir()
 	var binds []rig.Option
 	for guest, what := range map[string]string{
-		"/usr/bin/job-cleanup": "job-cleanup/cmd/job-cleanup",
+		"/usr/bin/job-cleanup": rig.Program,
 		"/usr/bin/batch-job":   "job-cleanup/test/story/job",
 	} {
 		binary := filepath.Join(folder, filepath.Base(guest))
-		build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, what)
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if output, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", what, err, output)
+		if err := rig.Build(what, binary); err != nil {
+			t.Fatal(err)
 		}
 		binds = append(binds, rig.Bind(binary, guest))
 	}

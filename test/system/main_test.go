@@ -3,10 +3,7 @@
 package system_test
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"job-cleanup/test/rig"
@@ -16,27 +13,7 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
-	code, err := buildAndRun(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func buildAndRun(m *testing.M) (int, error) {
-	folder, err := os.MkdirTemp("", "job-cleanup-system-")
-	if err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(folder)
-	binary = filepath.Join(folder, "job-cleanup")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "job-cleanup/cmd/job-cleanup")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if output, err := build.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("build the program: %w\n%s", err, output)
-	}
-	return m.Run(), nil
+	os.Exit(rig.WithProgram(func(file string) { binary = file }, m.Run))
 }
 
 // inSuites runs a test in a machine of its own in each suite.
