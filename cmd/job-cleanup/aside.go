@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"time"
 
 	"job-cleanup/pkg/engine"
@@ -99,15 +97,9 @@ func (p *pass) emptyLedger(ctx context.Context, w waiting) error {
 	if err != nil {
 		return err
 	}
-	state, err := led.Replay(ctx)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	state, err := p.over(ctx, led)
+	if err != nil || state == nil {
 		return err
-	}
-	if over, _ := state.Over(p.probe); !over {
-		return nil
 	}
 	if _, aside := p.apart(ctx, state, p.due(state)); len(aside) > 0 {
 		p.later(ctx, led, state, aside, time.Time{})

@@ -25,7 +25,7 @@ func (s *site) deps(job residue.Job, spec residue.Spec, rec *recorder) residue.D
 		Env:    s.env.lookup,
 		Output: &outputLines{rec: rec, spec: spec},
 		Now:    time.Now,
-		Gone:   rec.progress.more,
+		Gone:   s.progress.more,
 		Later:  func() bool { return s.sweeps() && rec.keeps() },
 	}
 }

@@ -111,15 +111,9 @@ func (p *pass) job(ctx context.Context, store *ledger.Store, entry ledger.Entry)
 		return err
 	}
 	defer release()
-	state, err := led.Replay(ctx)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	state, err := p.over(ctx, led)
+	if err != nil || state == nil {
 		return err
-	}
-	if over, _ := state.Over(p.probe); !over {
-		return nil
 	}
 	debts, aside := p.apart(ctx, state, p.due(state))
 	before := time.Time{}
@@ -137,6 +131,22 @@ func (p *pass) job(ctx context.Context, store *ledger.Store, entry ledger.Entry)
 		p.waiting = append(p.waiting, waiting{store: store, unit: entry.Unit, invocation: entry.Invocation})
 	}
 	return nil
+}
+
+// over reads the ledger of a job that is over; nil when it is gone by now, or
+// the job may not be over.
+func (p *pass) over(ctx context.Context, led *ledger.Ledger) (*ledger.State, error) {
+	state, err := led.Replay(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if over, _ := state.Over(p.probe); !over {
+		return nil, nil
+	}
+	return state, nil
 }
 
 // lock takes a unit's lock. It waits less than others for it.

@@ -13,7 +13,6 @@ import (
 	"job-cleanup/pkg/ledger"
 	"job-cleanup/pkg/manager"
 	"job-cleanup/pkg/manager/managertest"
-	"job-cleanup/pkg/outcome"
 	"job-cleanup/pkg/residue"
 )
 
@@ -56,14 +55,7 @@ func newSwept(t *testing.T, act func(), more ...*residue.Kind) *swept {
 // sweep records the job with some more lines and sweeps it.
 func (w *swept) sweep(records ...ledger.Record) {
 	w.t.Helper()
-	l, err := w.store.Ledger(w.job.Unit, w.job.Invocation)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	ended := ledger.Ended(ledger.Ending{Outcome: outcome.Outcome{Result: "success"}})
-	if err := l.Append(w.t.Context(), append([]ledger.Record{ledger.NewJob(w.job), ended}, records...)...); err != nil {
-		w.t.Fatal(err)
-	}
+	w.records(records...)
 	entry := ledger.Entry{Unit: w.job.Unit, Invocation: w.job.Invocation}
 	if err := w.newPass(w.t.Context(), nil).job(w.t.Context(), w.store, entry); err != nil {
 		w.t.Fatal(err)

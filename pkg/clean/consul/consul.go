@@ -12,6 +12,7 @@
 package consul
 
 import (
+	"context"
 	"regexp"
 	"slices"
 	"strings"
@@ -151,6 +152,19 @@ func (s *site) checkSession() error {
 		return residue.Errorf(residue.Refused, residue.Other, "session %q is not the id of one", id)
 	}
 	return nil
+}
+
+// prove is the one thing that find sees now, where the job did not name its
+// session; else what the job said, which is an intent.
+func (s *site) prove(ctx context.Context, find func(context.Context) ([]residue.Residue, error)) (residue.Residue, error) {
+	r := *s.spec.Tracked
+	if s.recorded() != "" {
+		return r, nil
+	}
+	if found, err := find(ctx); err == nil && len(found) == 1 {
+		return found[0], nil
+	}
+	return r, nil
 }
 
 // recorded is the session that was recorded with a tracked residue.

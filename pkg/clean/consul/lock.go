@@ -109,12 +109,5 @@ func (s *site) release(ctx context.Context, pair *api.KVPair) ([]*api.KVTxnOp, e
 // Prove records the session that holds the lock now, where it was not named.
 // A lock that nobody of ours holds yet is an intent.
 func (c *lockCleaner) Prove(ctx context.Context) (residue.Residue, error) {
-	r := *c.spec.Tracked
-	if c.recorded() != "" {
-		return r, nil
-	}
-	if found, err := c.Find(ctx); err == nil && len(found) == 1 {
-		return found[0], nil
-	}
-	return r, nil
+	return c.prove(ctx, c.Find)
 }

@@ -166,12 +166,5 @@ func (p places) leave(session string) ([]*api.KVTxnOp, error) {
 
 // Prove records the session that has the place, where it was not named.
 func (c *semaphoreCleaner) Prove(ctx context.Context) (residue.Residue, error) {
-	r := *c.spec.Tracked
-	if c.recorded() != "" {
-		return r, nil
-	}
-	if found, err := c.Find(ctx); err == nil && len(found) == 1 {
-		return found[0], nil
-	}
-	return r, nil
+	return c.prove(ctx, c.Find)
 }

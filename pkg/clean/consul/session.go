@@ -84,12 +84,5 @@ func (c *sessionCleaner) destroy(ctx context.Context, id string) error {
 // Prove records the id of the one session that has the name. None yet, or
 // several, are an intent: the name finds them later.
 func (c *sessionCleaner) Prove(ctx context.Context) (residue.Residue, error) {
-	r := *c.spec.Tracked
-	if c.recorded() != "" {
-		return r, nil
-	}
-	if found, err := c.Find(ctx); err == nil && len(found) == 1 {
-		return found[0], nil
-	}
-	return r, nil
+	return c.prove(ctx, c.Find)
 }

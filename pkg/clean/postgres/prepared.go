@@ -10,13 +10,10 @@ import (
 // of the server it was prepared.
 type prepared struct{ gid string }
 
-func (t prepared) look(ctx context.Context, s *session) (proofs []map[string]string, err error) {
-	err = s.read(ctx, func() error {
-		found, err := s.rows(ctx, "SELECT (extract(epoch FROM prepared) * 1000000)::bigint, transaction, owner, database FROM pg_prepared_xacts WHERE gid = $1", t.gid)
-		proofs = named(found, "prepared", "transaction", "owner", "database")
-		return err
-	})
-	return proofs, err
+func (t prepared) look(ctx context.Context, s *session) ([]map[string]string, error) {
+	return s.named(ctx,
+		"SELECT (extract(epoch FROM prepared) * 1000000)::bigint, transaction, owner, database FROM pg_prepared_xacts WHERE gid = $1",
+		t.gid, "prepared", "transaction", "owner", "database")
 }
 
 // remove rolls it back. The statement takes no parameters; the server itself
@@ -47,13 +44,10 @@ func (t prepared) remove(ctx context.Context, s *session, proof map[string]strin
 // slot is a replication slot by its name.
 type slot struct{ name string }
 
-func (t slot) look(ctx context.Context, s *session) (proofs []map[string]string, err error) {
-	err = s.read(ctx, func() error {
-		found, err := s.rows(ctx, "SELECT slot_type, plugin, database FROM pg_replication_slots WHERE slot_name::text = $1", t.name)
-		proofs = named(found, "type", "plugin", "database")
-		return err
-	})
-	return proofs, err
+func (t slot) look(ctx context.Context, s *session) ([]map[string]string, error) {
+	return s.named(ctx,
+		"SELECT slot_type, plugin, database FROM pg_replication_slots WHERE slot_name::text = $1",
+		t.name, "type", "plugin", "database")
 }
 
 // remove drops the slot; the server refuses while somebody reads from it.

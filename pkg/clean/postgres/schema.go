@@ -42,6 +42,16 @@ func named(rows [][]string, keys ...string) []map[string]string {
 	return all
 }
 
+// named reads the proofs of what has a name, by a query for that name.
+func (s *session) named(ctx context.Context, query, name string, keys ...string) (proofs []map[string]string, err error) {
+	err = s.read(ctx, func() error {
+		rows, err := s.rows(ctx, query, name)
+		proofs = named(rows, keys...)
+		return err
+	})
+	return proofs, err
+}
+
 // remove empties the schema in batches, then drops it.
 func (t schema) remove(ctx context.Context, s *session, proof map[string]string) error {
 	for size, done := batch, false; !done; {
