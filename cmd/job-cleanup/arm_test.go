@@ -110,13 +110,13 @@ func TestArmLooksForNobody(t *testing.T) {
 	sub := &subject{}
 	for _, user := range []*residue.Identity{nil, {UID: nobody}} {
 		sub.job.User = user
-		s.prepare(t.Context(), sub, residue.Spec{Kind: "ask", FromEnv: true}, nil)
+		s.prepare(t.Context(), sub, residue.Spec{Kind: "ask", FromEnv: true}, &recorder{})
 		if asked {
 			t.Errorf("opened for %v", user)
 		}
 	}
 	sub.job.User = &residue.Identity{}
-	if s.prepare(t.Context(), sub, residue.Spec{Kind: "ask", FromEnv: true}, nil); !asked {
+	if s.prepare(t.Context(), sub, residue.Spec{Kind: "ask", FromEnv: true}, &recorder{}); !asked {
 		t.Error("not opened for a job of root's")
 	}
 }
