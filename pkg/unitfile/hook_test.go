@@ -67,6 +67,8 @@ func TestWiringDropIn(t *testing.T) {
 		{"armed", []string{"ExecStartPre=-+/opt/job-cleanup arm"}, []string{run}},
 		{"runs", []string{"ExecStopPost=-/opt/job-cleanup"}, []string{arm}},
 		{"own stop line", []string{"ExecStopPost=/bin/true"}, []string{arm, run}},
+		{"strict policy", []string{"[X-Cleanup]", "ExitPolicy=strict"}, []string{arm, "ExecStopPost=/usr/bin/job-cleanup run"}},
+		{"policy taken back", []string{"[X-Cleanup]", "ExitPolicy=strict", "ExitPolicy=lenient"}, []string{arm, run}},
 		{"strict", []string{"ProtectSystem=strict"}, []string{arm, run, write}},
 		{"full", []string{"ProtectSystem=full"}, []string{arm, run}},
 		{"dynamic", []string{"DynamicUser=yes"}, []string{arm, run, write}},

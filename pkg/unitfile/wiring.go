@@ -47,7 +47,7 @@ func WiringDropIn(u *Unit, binary string) (string, error) {
 		lines = append(lines, armFirst(u, binary)...)
 	}
 	if !runs {
-		lines = append(lines, option("ExecStopPost", "-"+binary+" run"))
+		lines = append(lines, option("ExecStopPost", dash(u)+binary+" run"))
 	}
 	if strict(u) {
 		lines = append(lines, option("ReadWritePaths", writable))
@@ -57,6 +57,23 @@ func WiringDropIn(u *Unit, binary string) (string, error) {
 		return "", fmt.Errorf("write drop-in of %q: %w", u.Name, err)
 	}
 	return string(text), nil
+}
+
+// dash is the "-" that keeps a hook from failing its job, unless the plan wants
+// just that.
+func dash(u *Unit) string {
+	policy := ""
+	for _, s := range u.Cleanup() {
+		for _, e := range s.Entries {
+			if strings.EqualFold(s.Name, "X-Cleanup") && e.Key == "ExitPolicy" {
+				policy = e.Value
+			}
+		}
+	}
+	if policy == "strict" {
+		return ""
+	}
+	return "-"
 }
 
 // armFirst puts the arming before the unit's own preparations.
