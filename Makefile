@@ -4,6 +4,7 @@
 # make man      the manual pages, in build/man
 # make install  the binary, units, manual pages and completions, below DESTDIR
 #               and PREFIX
+# make package  deb and rpm, in build
 # make lint bench fuzz clean
 
 SHELL       := /bin/bash
@@ -23,19 +24,28 @@ MD2MAN_VERSION := 2.0.7
 MD2MAN_BUILT   := $(JOB_CLEANUP_TEST_CACHE)/go-md2man-$(MD2MAN_VERSION)/go-md2man
 MD2MAN         ?= $(MD2MAN_BUILT)
 
-MAN := build/man
+# The packager; one from elsewhere will do too: make NFPM=nfpm package.
+NFPM_VERSION := 2.48.0
+NFPM_BUILT   := $(JOB_CLEANUP_TEST_CACHE)/nfpm-$(NFPM_VERSION)/nfpm
+NFPM         ?= $(NFPM_BUILT)
 
-# The date of the manual pages, so that they are the same wherever they are made.
+PACKAGE_VERSION ?= $(shell packaging/version)
+PACKAGE_ARCH    ?= $(shell go env GOARCH)
+
+BUILD := build
+MAN   := $(BUILD)/man
+
+# The date of the manual pages and packages, so that they are the same wherever they are made.
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
 
 FUZZTIME ?= 20s
 
 PREFIX  ?= /usr
 
-.PHONY: build man install test setup lint gotest bench fuzz demo clean
+.PHONY: build man install package test setup lint gotest bench fuzz demo clean
 
 build:
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o build/job-cleanup ./cmd/job-cleanup
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BUILD)/job-cleanup ./cmd/job-cleanup
 
 man: $(filter $(MD2MAN_BUILT),$(MD2MAN))
 	go run ./packaging/man -md2man "$(MD2MAN)" -version "$(VERSION)" -epoch "$(SOURCE_DATE_EPOCH)" -out "$(MAN)"
@@ -44,13 +54,15 @@ $(MD2MAN_BUILT):
 	GOBIN=$(@D) go install github.com/cpuguy83/go-md2man/v2@v$(MD2MAN_VERSION)
 
 install: build man
-	install -D -m 0755 build/job-cleanup $(DESTDIR)$(PREFIX)/bin/job-cleanup
+	install -D -m 0755 $(BUILD)/job-cleanup $(DESTDIR)$(PREFIX)/bin/job-cleanup
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system units/*.service units/*.timer
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/systemd/user units/user/*
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/job-cleanup/examples units/examples/*.service
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system-generators
 	ln -sf ../../../bin/job-cleanup $(DESTDIR)$(PREFIX)/lib/systemd/system-generators/job-cleanup-generator
 	install -D -m 0644 packaging/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/job-cleanup.conf
+	install -D -m 0644 packaging/job-cleanup.catalog $(DESTDIR)$(PREFIX)/lib/systemd/catalog/job-cleanup.catalog
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/job-cleanup README.md CHANGELOG.md
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN)/*.1
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man5 $(MAN)/*.5
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man7 $(MAN)/*.7
@@ -58,9 +70,21 @@ install: build man
 	install -D -m 0644 packaging/completions/_job-cleanup $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_job-cleanup
 	install -D -m 0644 packaging/completions/job-cleanup.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/job-cleanup.fish
 
+package: $(filter $(NFPM_BUILT),$(NFPM))
+	rm -rf $(BUILD)/root $(BUILD)/*.deb $(BUILD)/*.rpm
+	$(MAKE) --no-print-directory install DESTDIR=$(BUILD)/root PREFIX=/usr VERSION=$(PACKAGE_VERSION)
+	gzip -9n $(BUILD)/root/usr/share/man/man*/*
+	for kind in deb rpm; do \
+		SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) PACKAGE_VERSION=$(PACKAGE_VERSION) PACKAGE_ARCH=$(PACKAGE_ARCH) BUILD=$(BUILD) \
+			$(NFPM) package --config packaging/nfpm.yaml --packager $$kind --target $(BUILD); \
+	done
+
+$(NFPM_BUILT):
+	GOBIN=$(@D) go install github.com/goreleaser/nfpm/v2/cmd/nfpm@v$(NFPM_VERSION)
+
 test: setup lint gotest
 
-setup:
+setup: $(MD2MAN_BUILT) $(NFPM_BUILT)
 	test/setup.sh
 	go run ./test/servers/prepare
 
@@ -92,4 +116,4 @@ demo: setup
 	go run ./test/demo
 
 clean:
-	rm -rf build
+	rm -rf $(BUILD)

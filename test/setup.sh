@@ -12,9 +12,10 @@ set -euo pipefail
 # awscli, curl, postgresql-client: the usual shell hook, which make bench measures
 # man-db, mandoc: two readers of the manual pages
 # bash-completion, zsh, fish: the shells whose completions are tested
+# rpm: to look into the package for other distributions, and to install it
 packages=(systemd-container debootstrap dbus-daemon gcc libc6-dev e2fsprogs procps util-linux
 	postgresql redis-server rabbitmq-server awscli curl postgresql-client man-db mandoc bash-completion zsh fish
-	chromium fonts-dejavu-core)
+	chromium fonts-dejavu-core rpm)
 
 missing=()
 for package in "${packages[@]}"; do

@@ -1,0 +1,102 @@
+// Package packages_test makes the packages and has them installed, upgraded and
+// removed, by apt under real systemd.
+package packages_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"job-cleanup/test/rig"
+)
+
+// The versions that are made, each an upgrade of the one before it.
+const older, newer = "1.2.0+3.gabc1234", "1.10.0"
+
+// made is the folder with the packages, "" where they can't be made, and why.
+var made, cause string
+
+func TestMain(m *testing.M) {
+	code, err := makeAndRun(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// makeAndRun makes them in a copy of the tree, since others build in this one.
+func makeAndRun(m *testing.M) (int, error) {
+	for _, tool := range []string{"make", "git", "gzip"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			cause = "needs " + tool
+			return m.Run(), nil
+		}
+	}
+	folder, err := os.MkdirTemp("", "job-cleanup-packages-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(folder)
+	for _, version := range []string{older, newer} {
+		if err := makePackages(folder, version); err != nil {
+			return 0, err
+		}
+	}
+	made = folder
+	return m.Run(), nil
+}
+
+func makePackages(folder, version string) error {
+	make := exec.Command("make", "--no-print-directory", "-C", "../..", "package",
+		"BUILD="+filepath.Join(folder, version), "PACKAGE_VERSION="+version)
+	if output, err := make.CombinedOutput(); err != nil {
+		return fmt.Errorf("make package: %w\n%s", err, output)
+	}
+	return nil
+}
+
+// needPackages skips the test where they can't be made.
+func needPackages(t *testing.T) {
+	t.Helper()
+	if made == "" {
+		t.Skip(cause)
+	}
+}
+
+// find is the one file of a version whose name ends as told.
+func find(t *testing.T, version, suffix string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(made, version, "*"+suffix))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%s of %s: %v, %v", suffix, version, found, err)
+	}
+	return found[0]
+}
+
+// tree lists the files below what `make install` made, as a package names them.
+func tree(t *testing.T, version string) []string {
+	t.Helper()
+	root := filepath.Join(made, version, "root")
+	output, err := exec.Command("find", root, "-not", "-type", "d", "-printf", "/%P\n").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(string(output))
+}
+
+// inSuites runs a test in a machine of its own in each suite.
+func inSuites(t *testing.T, test func(*testing.T, *rig.Machine)) {
+	t.Helper()
+	needPackages(t)
+	t.Parallel()
+	for _, suite := range rig.Suites {
+		t.Run(suite, func(t *testing.T) {
+			t.Parallel()
+			test(t, rig.Boot(t, suite, rig.Bind(made, "/srv/packages")))
+		})
+	}
+}
