@@ -34,6 +34,7 @@ PACKAGE_ARCH    ?= $(shell go env GOARCH)
 
 BUILD := build
 MAN   := $(BUILD)/man
+ROOT  := $(BUILD)/package-root
 
 # The date of the manual pages and packages, so that they are the same wherever they are made.
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
@@ -60,6 +61,7 @@ install: build man
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/job-cleanup/examples units/examples/*.service
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system-generators
 	ln -sf ../../../bin/job-cleanup $(DESTDIR)$(PREFIX)/lib/systemd/system-generators/job-cleanup-generator
+	install -D -m 0644 packaging/preset $(DESTDIR)$(PREFIX)/lib/systemd/system-preset/90-job-cleanup.preset
 	install -D -m 0644 packaging/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/job-cleanup.conf
 	install -D -m 0644 packaging/job-cleanup.catalog $(DESTDIR)$(PREFIX)/lib/systemd/catalog/job-cleanup.catalog
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/job-cleanup README.md CHANGELOG.md
@@ -71,11 +73,13 @@ install: build man
 	install -D -m 0644 packaging/completions/job-cleanup.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/job-cleanup.fish
 
 package: $(filter $(NFPM_BUILT),$(NFPM))
-	rm -rf $(BUILD)/root $(BUILD)/*.deb $(BUILD)/*.rpm
-	$(MAKE) --no-print-directory install DESTDIR=$(BUILD)/root PREFIX=/usr VERSION=$(PACKAGE_VERSION)
-	gzip -9n $(BUILD)/root/usr/share/man/man*/*
+	rm -rf $(ROOT) $(BUILD)/job-cleanup[_-]*.deb $(BUILD)/job-cleanup[_-]*.rpm
+	$(MAKE) --no-print-directory install DESTDIR=$(ROOT) PREFIX=/usr VERSION=$(PACKAGE_VERSION)
+	mv $(ROOT)/usr/share/doc/job-cleanup/CHANGELOG.md $(ROOT)/usr/share/doc/job-cleanup/changelog
+	gzip -9n $(ROOT)/usr/share/man/man*/* $(ROOT)/usr/share/doc/job-cleanup/changelog
+	$(if $(SOURCE_DATE_EPOCH),find $(ROOT) -exec touch -h -d @$(SOURCE_DATE_EPOCH) {} +)
 	for kind in deb rpm; do \
-		SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) PACKAGE_VERSION=$(PACKAGE_VERSION) PACKAGE_ARCH=$(PACKAGE_ARCH) BUILD=$(BUILD) \
+		SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) PACKAGE_VERSION=$(PACKAGE_VERSION) PACKAGE_ARCH=$(PACKAGE_ARCH) ROOT=$(ROOT) \
 			$(NFPM) package --config packaging/nfpm.yaml --packager $$kind --target $(BUILD); \
 	done
 
@@ -116,4 +120,4 @@ demo: setup
 	go run ./test/demo
 
 clean:
-	rm -rf $(BUILD)
+	rm -rf build

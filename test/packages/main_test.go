@@ -80,7 +80,7 @@ func find(t *testing.T, version, suffix string) string {
 // tree lists the files below what `make install` made, as a package names them.
 func tree(t *testing.T, version string) []string {
 	t.Helper()
-	root := filepath.Join(made, version, "root")
+	root := filepath.Join(made, version, "package-root")
 	output, err := exec.Command("find", root, "-not", "-type", "d", "-printf", "/%P\n").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -89,14 +89,14 @@ func tree(t *testing.T, version string) []string {
 }
 
 // inSuites runs a test in a machine of its own in each suite.
-func inSuites(t *testing.T, test func(*testing.T, *rig.Machine)) {
+func inSuites(t *testing.T, test func(*testing.T, *rig.Machine), options ...rig.Option) {
 	t.Helper()
 	needPackages(t)
 	t.Parallel()
 	for _, suite := range rig.Suites {
 		t.Run(suite, func(t *testing.T) {
 			t.Parallel()
-			test(t, rig.Boot(t, suite, rig.Bind(made, "/srv/packages")))
+			test(t, rig.Boot(t, suite, append(options, rig.Bind(made, "/srv/packages"))...))
 		})
 	}
 }

@@ -2,46 +2,61 @@ package packages_test
 
 import (
 	"os/exec"
-	"slices"
+	"regexp"
 	"strings"
 	"testing"
 
 	"job-cleanup/test/rig"
 )
 
+// TestDigests: rpm finds the package whole, and without a name of the machine
+// that made it.
+func TestDigests(t *testing.T) {
+	needPackages(t)
+	if got := output(t, "rpm", "-K", find(t, newer, ".rpm")); !strings.Contains(got, "digests OK") {
+		t.Errorf("rpm -K: %s", got)
+	}
+	if got := output(t, "rpm", "-qp", "--qf", "%{BUILDHOST} %{VERSION}", find(t, newer, ".rpm")); got != "localhost "+newer {
+		t.Errorf("built on, and version: %s", got)
+	}
+}
+
 // TestContents: both packages hold what `make install` installs, no more and no
 // less; zsh has its completions elsewhere on Debian.
 func TestContents(t *testing.T) {
 	needPackages(t)
 	want := tree(t, newer)
-	slices.Sort(want)
 	if len(want) < 15 {
 		t.Fatalf("make install made only %q", want)
 	}
 	lists := map[string]string{
 		"deb": output(t, "dpkg-deb", "--fsys-tarfile", find(t, newer, ".deb")),
-		"rpm": output(t, "rpm", "-qpl", find(t, newer, ".rpm")),
+		"rpm": output(t, "rpm", "-qp", "--qf", `[%{FILENAMES}/%{FILEMODES:perms}\n]`, find(t, newer, ".rpm")),
 	}
 	for family, list := range lists {
-		got := strings.Split(strings.ReplaceAll(list, "vendor-completions", "site-functions"), "\n")
-		got = slices.DeleteFunc(got, func(path string) bool { return path == "" || strings.HasSuffix(path, "/") })
-		for i, path := range got {
-			got[i] = strings.TrimPrefix(path, ".")
-		}
-		slices.Sort(got)
+		got := filesOf(list)
 		if missing := added(got, want); len(missing) > 0 {
 			t.Errorf("%s has no %q", family, missing)
 		}
-		if more := added(want, got); len(folders(more)) < len(more) {
+		if more := added(want, got); len(more) > 0 {
 			t.Errorf("%s has more: %q", family, more)
 		}
 	}
 }
 
-// folders are those of the paths that a package may name as its own folders.
-func folders(paths []string) []string {
-	own := []string{"/usr/share/doc/job-cleanup", "/usr/share/doc/job-cleanup/examples"}
-	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !slices.Contains(own, path) })
+// perms is what rpm was told to write behind a name.
+var perms = regexp.MustCompile(`/[dl-][rwxst-]{9}$`)
+
+// filesOf are the paths of a list as tar or rpm has written it, without folders.
+func filesOf(list string) []string {
+	var files []string
+	for _, line := range strings.Fields(strings.ReplaceAll(list, "vendor-completions", "site-functions")) {
+		mode := perms.FindString(line)
+		if path := strings.TrimSuffix(line, mode); !strings.HasPrefix(mode, "/d") && !strings.HasSuffix(path, "/") {
+			files = append(files, strings.TrimPrefix(path, "."))
+		}
+	}
+	return files
 }
 
 // output is what a command printed; of a tar file, the names in it.
@@ -61,31 +76,57 @@ func output(t *testing.T, command ...string) string {
 	return string(out)
 }
 
-// TestRpm_scripts: what rpm would call, in its order, on a machine with systemd.
-func TestRpm_scripts(t *testing.T) {
+// TestRpm follows one machine from the first install to the removal.
+func TestRpm(t *testing.T) {
+	if _, err := exec.LookPath("rpm"); err != nil {
+		t.Skip("needs rpm")
+	}
 	inSuites(t, func(t *testing.T, m *rig.Machine) {
-		for name, text := range rpmScripts(t) {
-			m.Write("/srv/"+name, 0o755, text)
-		}
-		m.Shell("cp -a /srv/packages/" + newer + "/root/usr /; /srv/post 1")
-		wantState(t, m, timer, "enabled", "active")
+		before := files(m)
+		rpm(t, m, "-i", "--nodeps", packageOf(t, older, ".rpm"))
+		wantInstalled(t, m, rpm(t, m, "-ql", "job-cleanup"))
 		wantStory(t, m)
-		m.Shell("systemctl disable -q --now " + timer + "; /srv/post 2; /srv/preun 1; /srv/postun 1")
+
+		m.Shell("systemctl disable -q " + boot)
+		owe(t, m)
+		rpm(t, m, "-U", "--nodeps", packageOf(t, newer, ".rpm"))
+		wantVersion(t, m, newer)
+		wantState(t, m, timer, "enabled", "active")
+		wantState(t, m, boot, "disabled", "inactive")
+		pay(t, m)
+
+		m.Shell("systemctl disable -q --now " + timer)
+		rpm(t, m, "-U", "--nodeps", "--replacepkgs", packageOf(t, newer, ".rpm"))
 		wantState(t, m, timer, "disabled", "inactive")
-		m.Shell("/srv/preun 0; cd /srv/packages/" + newer + "/root && find . -not -type d -printf '/%P\\n' | xargs rm; /srv/postun 0")
-		wantRemoved(t, m)
-		if m.Exists("/var/lib/job-cleanup") || m.Exists("/etc/systemd/system/timers.target.wants/"+timer) {
-			t.Error("something is left")
+
+		owe(t, m)
+		if said := rpm(t, m, "-e", "--nodeps", "job-cleanup"); !strings.Contains(said, "still owe") {
+			t.Errorf("the removal says nothing of the debt: %s", said)
 		}
-	})
+		wantRemoved(t, m)
+		wantLedger(t, m)
+
+		rpm(t, m, "-i", "--nodeps", packageOf(t, newer, ".rpm"))
+		pay(t, m)
+		rpm(t, m, "-e", "--nodeps", "job-cleanup")
+		wantRemoved(t, m)
+		wantNoTrace(t, m, before)
+	}, rig.Bind("/usr", host))
 }
 
-// rpmScripts are the scripts in the package, by rpm's names for them.
-func rpmScripts(t *testing.T) map[string]string {
+// host is where a machine sees this host's programs.
+const host = "/srv/host"
+
+// rpm runs this host's rpm on the machine's files: with its own libraries, since
+// a Debian machine has none of them.
+func rpm(t *testing.T, m *rig.Machine, args ...string) string {
 	t.Helper()
-	scripts := map[string]string{}
-	for name, tag := range map[string]string{"post": "POSTIN", "preun": "PREUN", "postun": "POSTUN"} {
-		scripts[name] = output(t, "rpm", "-qp", "--qf", "%{"+tag+"}", find(t, newer, ".rpm"))
+	const script = `export RPM_CONFIGDIR=$0/lib/rpm
+for loader in $0/lib/*-linux-gnu*/ld-linux*; do :; done
+exec $loader --library-path "${loader%/*}" $0/bin/rpm "$@"`
+	r := m.Run(append([]string{"sh", "-ec", script, host}, args...)...)
+	if r.Code != 0 || strings.Contains(r.Stderr, "scriptlet failed") {
+		t.Fatalf("rpm %q: %v", args, r)
 	}
-	return scripts
+	return r.Stdout + r.Stderr
 }
