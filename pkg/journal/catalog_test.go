@@ -14,7 +14,7 @@ const catalog = "../../packaging/job-cleanup.catalog"
 // them as they are: a file's name would reach the terminal unescaped.
 var safeFields = []string{fieldUnit, fieldInvocation, fieldReason}
 
-// entry is what the catalog says of one message id.
+// catalogEntry is what the catalog says of one message id.
 type catalogEntry struct{ header, body string }
 
 func readCatalog(t *testing.T) map[string]catalogEntry {
@@ -61,6 +61,9 @@ func TestCatalog_entries(t *testing.T) {
 			if !slices.Contains(safeFields, match[1]) {
 				t.Errorf("%s: @%s@ is not safe to print, or no field", id, match[1])
 			}
+		}
+		if !strings.Contains(e.body, "Nothing is to be done") && !strings.Contains(e.body, "\n    job-cleanup ") {
+			t.Errorf("%s: says not what to do", id)
 		}
 		for _, line := range strings.Split(e.body, "\n") {
 			if len(line) > 80 {

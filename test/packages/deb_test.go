@@ -17,6 +17,7 @@ func TestDeb(t *testing.T) {
 
 		m.Shell("systemctl disable -q " + boot)
 		owe(t, m)
+		wantCommands(t, m, "debtor.service")
 		apt(t, m, "install", newer)
 		wantVersion(t, m, newer)
 		wantState(t, m, timer, "enabled", "active")

@@ -120,6 +120,18 @@ func wantExplained(t *testing.T, m *rig.Machine, unit string, want ...string) {
 	}
 }
 
+// wantCommands: each command that the catalog names can be given.
+func wantCommands(t *testing.T, m *rig.Machine, unit string) {
+	t.Helper()
+	fields := strings.NewReplacer("@JOB_CLEANUP_UNIT@", unit, "@JOB_CLEANUP_INVOCATION@", m.Show(unit, "InvocationID")["InvocationID"])
+	lines := m.Shell(`sed -n 's/^    \(job-cleanup .*\)/\1/p' /usr/lib/systemd/catalog/job-cleanup.catalog | sort -u`)
+	for line := range strings.Lines(fields.Replace(lines)) {
+		if r := m.Run(strings.Fields(line)...); r.Code != 0 || r.Stderr != "" {
+			t.Errorf("%s: %v", line, r)
+		}
+	}
+}
+
 // owe has a job leave what can't be removed yet.
 func owe(t *testing.T, m *rig.Machine) {
 	t.Helper()
