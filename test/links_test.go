@@ -94,3 +94,33 @@ func TestPagesAreReached(t *testing.T) {
 		}
 	})
 }
+
+// TestNothingIsSaidTwice: a page has no two headings of one name, and no
+// paragraph stands on two pages.
+func TestNothingIsSaidTwice(t *testing.T) {
+	const long = 160
+	where := map[string]string{}
+	eachFile(t, func(path string, text []byte) {
+		if !strings.HasSuffix(path, ".md") || strings.HasPrefix(path, filepath.Join("..", "pkg")) {
+			return // below pkg are parts that pages are made of
+		}
+		prose := fenced.ReplaceAllString(string(text), "")
+		headings := map[string]bool{}
+		for _, found := range heading.FindAllString(prose, -1) {
+			if headings[found] {
+				t.Errorf("%s has %q twice", path, found)
+			}
+			headings[found] = true
+		}
+		for paragraph := range strings.SplitSeq(prose, "\n\n") {
+			words := strings.Join(strings.Fields(paragraph), " ")
+			if len(words) < long {
+				continue
+			}
+			if where[words] != "" && where[words] != path {
+				t.Errorf("%s says what %s says: %.80q…", path, where[words], words)
+			}
+			where[words] = path
+		}
+	})
+}
