@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -32,6 +33,16 @@ type book struct {
 	ends  []ledger.Record
 	// written says that there is something of this job in the ledger, or was.
 	written bool
+	held    bool // somebody did not let go of the ledger
+}
+
+// patience is how long one write may take. Who holds a ledger's lock for so long
+// once does it on purpose: a job can do that with its own.
+func (b *book) patience() time.Duration {
+	if b.held {
+		return recordLimit / 50
+	}
+	return recordLimit
 }
 
 // open notes what a cleanup begins with. It is written when something is found,
@@ -116,9 +127,10 @@ func (b *book) write(more []ledger.Record) {
 		return
 	}
 	b.written = true
-	ctx, cancel := context.WithTimeout(context.Background(), recordLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), b.patience())
 	defer cancel()
 	if err := b.ledger.Append(ctx, all...); err != nil {
+		b.held = b.held || errors.Is(err, ledger.ErrBusy)
 		b.failed(err)
 	}
 }
@@ -139,7 +151,7 @@ func (b *book) settle() (ledger.Settled, error) {
 	if !b.written && (len(b.ends) == 0 || len(b.ends) == 1 && b.ends[0].Type == ledger.TypeOutcome) {
 		return ledger.Settled{Gone: true}, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), recordLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), b.patience())
 	defer cancel()
 	ends := b.ends
 	b.ends, b.written = nil, true

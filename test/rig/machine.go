@@ -73,6 +73,11 @@ func (m *Machine) Write(path string, mode os.FileMode, text string) {
 	}
 }
 
+// Path is where this host's processes reach a path in the machine.
+func (m *Machine) Path(path string) string {
+	return fmt.Sprintf("/proc/%d/root%s", m.leader, path)
+}
+
 // Exists reports whether something is at path, a dangling link included.
 func (m *Machine) Exists(path string) bool {
 	m.t.Helper()
