@@ -100,7 +100,7 @@ func variable(line string) string {
 }
 
 func credentialWithoutArm(f *Facts) []place {
-	if len(f.hooks("arm")) > 0 {
+	if len(f.hooks("arm")) > 0 || f.Unit.Name == "" { // a plan alone has no wiring
 		return nil
 	}
 	var out []place
