@@ -68,7 +68,7 @@ func Mask(units ...string) Option {
 func Boot(t T, suite string, options ...Option) *Machine {
 	t.Helper()
 	needTools(t)
-	root, err := suiteRoot(suite)
+	root, err := Root(suite)
 	if err != nil {
 		t.Fatalf("root of %s: %v", suite, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -30,11 +31,13 @@ func cacheFolder() string {
 	return "/var/cache/job-cleanup-test"
 }
 
-// suiteRoot returns the folder of a suite's root, and makes it if it is not in
-// the cache. A lock lets test runs side by side share the work; a root gets its
-// name when it is complete, and another name when the packages change.
-func suiteRoot(suite string) (string, error) {
-	sum := sha256.Sum256([]byte(strings.Join(packages, " ")))
+// Root returns the folder of a suite's root with more packages in it, and makes
+// it if it is not in the cache. A lock lets test runs side by side share the
+// work; a root gets its name when it is complete, and another name when the
+// packages change.
+func Root(suite string, more ...string) (string, error) {
+	all := slices.Concat(packages, more)
+	sum := sha256.Sum256([]byte(strings.Join(all, " ")))
 	root := filepath.Join(cacheFolder(), "root-"+suite+"-"+hex.EncodeToString(sum[:4]))
 	if err := os.MkdirAll(cacheFolder(), 0o755); err != nil {
 		return "", err
@@ -54,13 +57,13 @@ func suiteRoot(suite string) (string, error) {
 	if err := os.RemoveAll(unfinished); err != nil {
 		return "", err
 	}
-	if err := makeRoot(suite, unfinished); err != nil {
+	if err := makeRoot(suite, unfinished, all); err != nil {
 		return "", err
 	}
 	return root, os.Rename(unfinished, root)
 }
 
-func makeRoot(suite, folder string) error {
+func makeRoot(suite, folder string, packages []string) error {
 	mirror, err := Mirror()
 	if err != nil {
 		return err
