@@ -20,13 +20,14 @@ func (s *site) deps(job residue.Job, spec residue.Spec, rec *recorder) residue.D
 		resolver = secret.Resolver{Owner: &uid} // what a job wrote down names no secret but its own files
 	}
 	return residue.Deps{
-		Job:    job,
-		Secret: func(ref string) (secret.Text, error) { return resolve(resolver, ref) },
-		Env:    s.env.lookup,
-		Output: &outputLines{rec: rec, spec: spec},
-		Now:    time.Now,
-		Gone:   s.progress.more,
-		Later:  func() bool { return s.sweeps() && rec.keeps() },
+		Job:     job,
+		Secret:  func(ref string) (secret.Text, error) { return resolve(resolver, ref) },
+		Env:     s.env.lookup,
+		Output:  &outputLines{rec: rec, spec: spec},
+		Now:     time.Now,
+		Gone:    s.progress.more,
+		Ordered: s.ordered,
+		Later:   func() bool { return s.sweeps() && rec.keeps() },
 	}
 }
 

@@ -35,6 +35,9 @@ type site struct {
 	logFile *journal.File
 	flushed sync.Once // the journal, before it is read
 
+	ledgerDisk sync.Once
+	ledgerDev  uint64 // of the ledgers, where their disk has one log; else 0
+
 	endpoints engine.Endpoints // what the cleanup of a job learned of servers
 }
 

@@ -111,6 +111,11 @@ type Deps struct {
 	// Gone is told how many more parts of a large residue are gone, for people
 	// who wait for the rest. Nil for nobody; from any goroutine, and often.
 	Gone func(parts int64)
+	// Ordered reports whether what changes on a device, as in st_dev, reaches the
+	// disk before what the ledger is told afterwards. On others Remove waits for
+	// the disk (beneath.Flush) before it says that something is gone. Nil: there
+	// is no ledger.
+	Ordered func(dev uint64) bool
 	// Idle asks for work that takes the disk and a processor only when nobody
 	// else wants them.
 	Idle bool

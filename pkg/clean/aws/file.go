@@ -134,7 +134,7 @@ func (f *file) loose() error {
 	return nil
 }
 
-// unlink removes the file if it is still the one that was read.
+// unlink removes the file, for good, if it is still the one that was read.
 func (f *file) unlink() error {
 	if err := f.loose(); err != nil {
 		return err
@@ -144,7 +144,10 @@ func (f *file) unlink() error {
 	} else if !same {
 		return residue.Errorf(residue.Retry, residue.InUse, "%q was written while it was judged", f.leaf)
 	}
-	return unix.Unlinkat(int(f.dir.Fd()), f.leaf, 0)
+	if err := unix.Unlinkat(int(f.dir.Fd()), f.leaf, 0); err != nil {
+		return err
+	}
+	return f.sync()
 }
 
 // unchanged reports whether the name still leads to what was read.

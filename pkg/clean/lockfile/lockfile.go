@@ -76,6 +76,7 @@ type cleaner struct {
 	base, rel string // path in two: the folder to trust, and what lies below
 	mode      mode
 	machine   machine
+	ordered   func(dev uint64) bool
 }
 
 var (
@@ -84,7 +85,7 @@ var (
 )
 
 func open(spec residue.Spec, deps residue.Deps) (residue.Cleaner, error) {
-	c := &cleaner{spec: spec, job: deps.Job, path: spec.Value, mode: mode(spec.Option("Holder")), machine: local}
+	c := &cleaner{spec: spec, job: deps.Job, path: spec.Value, mode: mode(spec.Option("Holder")), machine: local, ordered: deps.Ordered}
 	if spec.Tracked != nil {
 		c.path = spec.Tracked.Ref
 	}

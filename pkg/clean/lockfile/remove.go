@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"job-cleanup/pkg/beneath"
 	"job-cleanup/pkg/residue"
 )
 
@@ -73,11 +74,14 @@ func (c *cleaner) unlink(dir *os.File, f *file) error {
 
 func (c *cleaner) drop(dir int, name string) error {
 	err := unix.Unlinkat(dir, name, 0)
-	if errors.Is(err, unix.ENOENT) {
-		return residue.ErrGone
+	if err != nil && !errors.Is(err, unix.ENOENT) {
+		return failed(err, "remove %q", c.path)
+	}
+	if failure := beneath.Flush(dir, c.ordered); failure != nil {
+		return failed(failure, "wait for the disk to forget %q", c.path)
 	}
 	if err != nil {
-		return failed(err, "remove %q", c.path)
+		return residue.ErrGone
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ type kernel struct {
 // running looks once at what there is.
 var running = sync.OnceValue(func() kernel {
 	k := kernel{mountinfo: "/proc/self/mountinfo", fstab: "/etc/fstab"}
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: beneath}
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: straight}
 	root, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return k
@@ -47,7 +47,7 @@ var running = sync.OnceValue(func() kernel {
 })
 
 const (
-	beneath   = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV | unix.RESOLVE_NO_MAGICLINKS
+	straight  = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV | unix.RESOLVE_NO_MAGICLINKS
 	emptyPath = unix.AT_EMPTY_PATH | unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT
 	byName    = unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT
 
@@ -65,7 +65,7 @@ var errNoMountID = errors.New("neither statx nor /proc/self/fdinfo tells the mou
 // EXDEV.
 func (k kernel) openDir(parent int, name string, flags int) (int, error) {
 	if k.openat2 {
-		how := unix.OpenHow{Flags: uint64(flags), Resolve: beneath}
+		how := unix.OpenHow{Flags: uint64(flags), Resolve: straight}
 		for tries := 0; ; tries++ {
 			fd, err := unix.Openat2(parent, name, &how)
 			if errors.Is(err, unix.EINTR) || errors.Is(err, unix.EAGAIN) && tries < 16 {

@@ -91,6 +91,7 @@ type cleaner struct {
 
 	deferred bool        // Defer=
 	later    func() bool // a removal may be put off now; nil for never
+	ordered  func(dev uint64) bool
 	idle     bool        // removals take only what nobody else wants
 	went     func(int64) // is told of what goes; nil for nobody
 }
@@ -122,7 +123,7 @@ func open(spec residue.Spec, deps residue.Deps) (residue.Cleaner, error) {
 func newCleaner(spec residue.Spec, deps residue.Deps) (*cleaner, error) {
 	c := &cleaner{
 		k: running(), job: deps.Job, tracked: spec.Tracked, facts: spec.Facts, sort: typePath, most: mostMatches,
-		later: deps.Later, idle: deps.Idle, went: deps.Gone,
+		later: deps.Later, ordered: deps.Ordered, idle: deps.Idle, went: deps.Gone,
 	}
 	if spec.Selector == "Unmount" || spec.Tracked != nil && spec.Tracked.Type == typeMount {
 		c.sort = typeMount

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"job-cleanup/pkg/beneath"
 	"job-cleanup/pkg/residue"
 )
 
@@ -26,8 +27,19 @@ func (c *cleaner) remove(ctx context.Context, r residue.Residue) error {
 		return err
 	}
 	defer t.close()
+	err = c.take(ctx, &t, r)
+	if err == nil || residue.IsGone(err) {
+		if failed := beneath.Flush(t.fd, c.ordered); failed != nil {
+			return osError(failed, "wait for the disk to forget %q", t.path())
+		}
+	}
+	return err
+}
+
+// take removes the target.
+func (c *cleaner) take(ctx context.Context, t *target, r residue.Residue) error {
 	if t.bare {
-		return c.k.rmdirBare(t)
+		return c.k.rmdirBare(*t)
 	}
 	if !t.facts.isDir() {
 		if t.facts.mountRoot {
@@ -36,17 +48,17 @@ func (c *cleaner) remove(ctx context.Context, r residue.Residue) error {
 		if c.probe.beforeRemove != nil {
 			c.probe.beforeRemove(t.path())
 		}
-		return c.k.unlinkOne(t)
+		return c.k.unlinkOne(*t)
 	}
-	if err := c.putOff(&t, r); err != nil {
+	if err := c.putOff(t, r); err != nil {
 		return err
 	}
-	fd, err := c.openTop(t)
+	fd, err := c.openTop(*t)
 	if err != nil {
 		return err
 	}
 	if c.job.Outside {
-		if err := c.aside(&t); err != nil {
+		if err := c.aside(t); err != nil {
 			unix.Close(fd)
 			return err
 		}
@@ -55,7 +67,7 @@ func (c *cleaner) remove(ctx context.Context, r residue.Residue) error {
 		k: c.k, ctx: ctx, path: t.path(), exclude: c.exclude, homes: c.homeIDs(), probe: c.probe,
 		idle: c.idle, waits: c.deferred && t.aside(), tally: tally{told: c.went},
 	}
-	return w.purge(t, fd)
+	return w.purge(*t, fd)
 }
 
 // unlinkOne removes what is no folder and was matched by itself.
