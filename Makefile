@@ -1,5 +1,6 @@
 # make build    one static binary, build/job-cleanup
 # make test     installs what the tests need (as root, on Debian), then runs everything
+# make test-vm  power loss and memory limits, in a machine of its own (qemu)
 # make demo     the main job for real, in a systemd container
 # make man      the manual pages, in build/man
 # make install  the binary, units, manual pages and completions, below DESTDIR
@@ -43,7 +44,7 @@ FUZZTIME ?= 20s
 
 PREFIX  ?= /usr
 
-.PHONY: build man install package test setup lint gotest bench fuzz demo clean
+.PHONY: build man install package test setup lint gotest test-vm bench fuzz demo clean
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BUILD)/job-cleanup ./cmd/job-cleanup
@@ -105,6 +106,11 @@ gotest:
 
 $(LINT):
 	GOBIN=$(@D) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINT_VERSION)
+
+# Half an hour with hardware acceleration or without load, more without either.
+test-vm:
+	test/setup.sh qemu-system-x86 qemu-utils
+	JOB_CLEANUP_VM=1 go test -count=1 -v -timeout 3h ./test/vm $(VMFLAGS)
 
 bench: setup
 	go run ./test/bench

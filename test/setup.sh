@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the tests and the demo use, if they are
-# missing. Without root or apt-get it says which tests will be skipped.
+# missing, and those named as arguments. Without root or apt-get it says which
+# tests will be skipped.
 set -euo pipefail
 
 # systemd-container, debootstrap: machines with real systemd
@@ -16,6 +17,7 @@ set -euo pipefail
 packages=(systemd-container debootstrap dbus-daemon gcc libc6-dev e2fsprogs procps util-linux
 	postgresql redis-server rabbitmq-server awscli curl postgresql-client man-db mandoc bash-completion zsh fish
 	chromium fonts-dejavu-core rpm)
+packages+=("$@")
 
 missing=()
 for package in "${packages[@]}"; do
