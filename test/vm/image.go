@@ -27,6 +27,7 @@ var kernel = []string{"linux-image-cloud-amd64", "initramfs-tools"}
 // image is what machines of a suite start from; they never write to it.
 type image struct {
 	disk, kernel, initrd string
+	accel                string // how qemu runs them
 }
 
 // files are what the machine has beside Debian: its disks, and the agent that

@@ -64,7 +64,7 @@ func (m *machine) file(name string) string { return filepath.Join(m.folder, name
 // that the host's own disk is waited for, and the host does not fail.
 func (m *machine) args() []string {
 	args := []string{
-		"-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "1024",
+		"-accel", m.img.accel, "-cpu", "max", "-smp", "2", "-m", "1024",
 		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
 		"-serial", "file:" + m.file("console"), "-nic", "none", "-device", "virtio-rng-pci",
 		"-kernel", m.img.kernel, "-initrd", m.img.initrd,

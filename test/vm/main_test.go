@@ -65,6 +65,8 @@ func setUpAndRun(m *testing.M) (int, error) {
 	if theImage, err = imageOf(*suite); err != nil {
 		return 0, err
 	}
+	theImage.accel = acceleration(theImage, folder)
+	fmt.Printf("%s, %s, -seed %d\n", filepath.Base(theImage.kernel), theImage.accel, *seed)
 	if tools, err = toolsDisk(folder); err != nil {
 		return 0, err
 	}
