@@ -82,6 +82,8 @@ func TestRpm(t *testing.T) {
 		t.Skip("needs rpm")
 	}
 	inSuites(t, func(t *testing.T, m *rig.Machine) {
+		// As on Fedora: all is off that no preset turns on.
+		m.Write("/usr/lib/systemd/system-preset/99-default-disable.preset", 0o644, "disable *\n")
 		before := files(m)
 		rpm(t, m, "-i", "--nodeps", packageOf(t, older, ".rpm"))
 		wantInstalled(t, m, rpm(t, m, "-ql", "job-cleanup"))
