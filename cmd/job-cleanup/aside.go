@@ -54,7 +54,11 @@ func (p *pass) apart(ctx context.Context, state *ledger.State, debts []ledger.De
 
 // deferrer opens a spec whose kind may put removals off, nil for any other.
 func (p *pass) deferrer(job residue.Job, spec residue.Spec) residue.Deferrer {
-	cleaner, err := kinds().Kind(spec.Kind).Open(spec, p.laterDeps(job, spec, newRecorder(nil, p.journal, job)))
+	kind := kinds().Kind(spec.Kind)
+	if kind == nil {
+		return nil
+	}
+	cleaner, err := kind.Open(spec, p.laterDeps(job, spec, newRecorder(nil, p.journal, job)))
 	if err != nil {
 		return nil // the engine will say so
 	}
