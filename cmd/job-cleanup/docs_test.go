@@ -85,10 +85,7 @@ func TestDocsPlans(t *testing.T) {
 func opens(t *testing.T, b block, file string) {
 	t.Helper()
 	p := &program{env: environment{}}
-	s, err := p.site(&options{dry: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := p.site(&options{dry: true})
 	defer s.close()
 	u, err := fileUnit(file)
 	if err != nil {

@@ -53,10 +53,7 @@ func runExec(ctx context.Context, p *program, o *options) (int, error) {
 		}
 	}
 	runtime.LockOSThread() // the command is killed when the thread that starts it ends
-	s, err := p.site(o)
-	if err != nil {
-		return p.notBegun(err), nil
-	}
+	s := p.site(o)
 	defer s.close()
 	job, err := s.execJob(ctx)
 	if err != nil {

@@ -86,10 +86,7 @@ func runCleaner(ctx context.Context, p *program, _ *options) (int, error) {
 		metricsFile: order.MetricsFile, timeout: order.Timeout, steps: order.Steps, skip: order.Skip, only: order.Only, force: order.Force,
 	}
 	defer p.showProgress(o, order.Group)()
-	s, err := p.site(o)
-	if err != nil {
-		return 0, err
-	}
+	s := p.site(o)
 	defer s.close()
 	sub := &subject{
 		job: order.Job, identity: order.Identity, outcome: order.Outcome, inside: order.Inside,
@@ -101,7 +98,7 @@ func runCleaner(ctx context.Context, p *program, _ *options) (int, error) {
 		s.ask(ctx, sub) // it may have been started meanwhile
 	}
 	began := time.Now()
-	_, err = s.cleanup(ctx, sub)
+	_, err := s.cleanup(ctx, sub)
 	s.settleExec(sub)
 	s.metrics(ctx, sub, began)
 	return exitDone, err

@@ -42,7 +42,7 @@ type site struct {
 }
 
 // site opens the place that the options and the caller's rights lead to.
-func (p *program) site(o *options) (*site, error) {
+func (p *program) site(o *options) *site {
 	s := &site{program: p, opts: o, state: o.stateDir, shared: systemState, runtime: o.runtimeDir}
 	if s.state != "" {
 		s.shared = s.state
@@ -55,10 +55,8 @@ func (p *program) site(o *options) (*site, error) {
 		s.state = cmp.Or(s.state, p.xdg("XDG_STATE_HOME", ".local/state"))
 		s.runtime = cmp.Or(s.runtime, systemRuntime)
 	}
-	if err := s.openJournal(); err != nil {
-		return nil, err
-	}
-	return s, nil
+	s.openJournal()
+	return s
 }
 
 // xdg is our folder below one of the XDG base folders, "" without a home. A
@@ -80,7 +78,7 @@ func (p *program) xdg(variable, below string) string {
 // openJournal chooses where records go: to the journal where there is one, to
 // the log file if one is named, and to stdout for whoever looks at it, unless
 // that leads to the journal too.
-func (s *site) openJournal() error {
+func (s *site) openJournal() {
 	var senders []journal.Sender
 	native := journal.NewNative(s.uid == 0)
 	stdoutJournal := s.leadsToJournal(s.stdout)
@@ -109,7 +107,6 @@ func (s *site) openJournal() error {
 		}
 	}
 	s.journal = journal.Limit(journal.Tee(senders...), recordsTold)
-	return nil
 }
 
 func (s *site) leadsToJournal(out io.Writer) bool {

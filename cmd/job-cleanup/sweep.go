@@ -32,10 +32,7 @@ func sweepVerb() *verb {
 
 func runSweep(ctx context.Context, p *program, o *options) (int, error) {
 	defer p.showProgress(o, unix.Getpgrp())()
-	s, err := p.site(o)
-	if err != nil {
-		return 0, err
-	}
+	s := p.site(o)
 	defer s.close()
 	defer s.metrics(ctx, nil, time.Now())
 	ctx, drain, stop := s.stoppable(ctx)

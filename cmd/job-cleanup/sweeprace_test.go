@@ -39,10 +39,7 @@ func newSwept(t *testing.T, act func(), more ...*residue.Kind) *swept {
 	m := managertest.New(t, managertest.Unit{Name: "late.service", Active: "inactive", Sub: "dead", Invocation: strings.Repeat("1", 32)})
 	dir := filepath.Dir(strings.TrimPrefix(m.Address, "unix:path="))
 	p := &program{env: environment{"XDG_RUNTIME_DIR": dir}, stdout: io.Discard, stderr: io.Discard, uid: os.Getuid(), gid: os.Getgid()}
-	s, err := p.site(&options{stateDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := p.site(&options{stateDir: t.TempDir()})
 	w := &swept{site: s, t: t, bus: m}
 	w.job = ledger.Job{Witness: ledger.ByManager, Armed: true}
 	w.job.UserBus, w.job.Start, w.job.User = true, time.Now().Add(-time.Hour), s.callerIdentity()
