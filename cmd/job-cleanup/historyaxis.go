@@ -7,7 +7,10 @@ import (
 )
 
 // axis maps times to the width of the page, in percent.
-type axis struct{ from, to time.Time }
+type axis struct {
+	from, to time.Time
+	end      time.Time // of what is told; a short axis goes on a little
+}
 
 // shortestAxis is what a page shows at least.
 const shortestAxis = 10 * time.Minute
@@ -24,10 +27,11 @@ func newAxis(runs []*pastJob, last, now time.Time, owed, bounded bool) axis {
 	if whole := last.Sub(a.from); len(runs) > 0 && (bounded || !owed && now.Sub(last) > max(whole/4, time.Hour)) {
 		a.to = last
 	}
+	a.end = a.to
 	if short := shortestAxis - a.to.Sub(a.from); short > 0 {
 		a.from, a.to = a.from.Add(-short/2), a.to.Add(short/2)
 	}
-	return axis{a.from.In(now.Location()), a.to.In(now.Location())}
+	return axis{a.from.In(now.Location()), a.to.In(now.Location()), a.end}
 }
 
 // at is where a time stands; what is outside stands at the edge.

@@ -190,7 +190,7 @@ func (l *pageLane) debts(a axis, jobs []*pastJob) {
 		since, until := j.owedFrom()
 		d := pageDebt{Open: open > 0}
 		if d.Open {
-			until = a.to
+			until = a.end
 		}
 		x, end := slotted(a.at(since)), max(slotted(a.at(until)), slotted(a.at(since))+0.3)
 		d.label(end, until.Sub(since), j.settled(), open, ever)

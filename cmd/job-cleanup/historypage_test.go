@@ -56,6 +56,10 @@ func TestHistoryPageAnswers(t *testing.T) {
 	byRef.ResidueID = " " // the record of a child that knows no ids
 	lostIt := gone
 	lostIt.Event = journal.LostOwnership
+	otherDone := other
+	otherDone.Event = journal.Removed
+	sameName := gone
+	sameName.ResidueID = "another"
 	type pass = []journal.Record
 	tests := []struct {
 		name          string
@@ -73,6 +77,9 @@ func TestHistoryPageAnswers(t *testing.T) {
 		{name: "said by the job", passes: []pass{{owes}, {gone}}, uid: "1000", headline: "1 thing is still owed, for 9 h.", row: "1 owed"},
 		{name: "a step", passes: []pass{{step}, {fromStep}}, headline: "Nothing is owed, and no run ended badly.", row: "1, done 1 h later"},
 		{name: "a step, half of it", passes: []pass{{step, fromStep}}, headline: "1 thing is still owed, for 9 h.", row: "1 owed"},
+		{name: "another one of that name done", passes: []pass{{owes}, {sameName}}, headline: "1 thing is still owed, for 9 h.", row: "1 owed"},
+		{name: "a step found something, another one was done", passes: []pass{{step}, {other}, {fromStep}}, headline: "1 thing is still owed, for 9 h.", row: "1 owed"},
+		{name: "a step found something, it was done", passes: []pass{{step}, {other}, {otherDone}}, headline: "Nothing is owed, and no run ended badly.", row: "1, done 2 h later"},
 		{name: "a step found something owed", passes: []pass{{step}, {other, fromStep}}, headline: "1 thing is still owed, for 9 h.", row: "1 owed"},
 	}
 	for _, tt := range tests {
@@ -303,6 +310,17 @@ func TestHistoryPageOptions(t *testing.T) {
 	}
 }
 
+// TestHistoryPageOfSeconds: an axis is wider than a young job, and makes
+// nothing older.
+func TestHistoryPageOfSeconds(t *testing.T) {
+	j := &journalOf{}
+	j.job(aJob{"a.service", pageNow.Add(-13 * time.Second), 2 * time.Second, well, []journal.Record{stillOwed("path", "/var/tmp/a", "busy", "", 1)}, 2 * time.Second, ""})
+	v := viewOf(t, j, 10, historyOptions{})
+	if v.Headline != "1 thing is still owed, for 10 s." || v.Lanes[0].Debts[0].Title != "1 owed for 10 s" || len(v.Ticks) < 2 {
+		t.Errorf("%q, %+v, %d ticks", v.Headline, v.Lanes[0].Debts, len(v.Ticks))
+	}
+}
+
 // TestHistoryPageAxis: ticks are round times of the zone, few enough to read.
 func TestHistoryPageAxis(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
@@ -310,13 +328,13 @@ func TestHistoryPageAxis(t *testing.T) {
 		t.Skip(err)
 	}
 	for length := 10 * time.Minute; length < 40*365*24*time.Hour; length = length * 5 / 4 {
-		a := axis{pageNow.In(berlin).Add(-length), pageNow.In(berlin)}
+		a := axis{from: pageNow.In(berlin).Add(-length), to: pageNow.In(berlin)}
 		ticks := a.ticks()
 		if len(ticks) < 2 || len(ticks) > mostTicks {
 			t.Errorf("%v: %d ticks", length, len(ticks))
 		}
 	}
-	a := axis{time.Date(2026, 3, 28, 12, 0, 0, 0, berlin), time.Date(2026, 3, 31, 12, 0, 0, 0, berlin)} // the clock changes on the 29th
+	a := axis{from: time.Date(2026, 3, 28, 12, 0, 0, 0, berlin), to: time.Date(2026, 3, 31, 12, 0, 0, 0, berlin)} // the clock changes on the 29th
 	var labels []string
 	for _, tick := range a.ticks() {
 		labels = append(labels, tick.Day+" "+tick.Label)

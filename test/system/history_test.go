@@ -35,6 +35,7 @@ func TestHistory(t *testing.T) {
 		wantOneRun(t, m)
 		m.Shell("job-cleanup history --html /srv/history.html")
 		page := m.Shell("stat -c %a /srv/history.html; cat /srv/history.html")
+		wantFollowed(t, m)
 		for _, want := range []string{"600\n<!DOCTYPE html>", "Nothing is owed, but 1 of 2 runs ended badly.", "signal KILL", "/var/tmp/bad-tree", "/var/tmp/good-tree"} {
 			if !strings.Contains(page, want) {
 				t.Errorf("no %q in the page\n%s", want, page)
@@ -44,6 +45,22 @@ func TestHistory(t *testing.T) {
 			t.Error("the page tells of the forged run")
 		}
 	})
+}
+
+// wantFollowed: what a hook owes is owed on the page until a sweep has ended it.
+func wantFollowed(t *testing.T, m *rig.Machine) {
+	t.Helper()
+	install(m, "owes.service", oneshot("ExecStart=/bin/true", "[X-Cleanup.Command]\nRun=/usr/bin/test -e /srv/ready\n"))
+	runUnit(m, "owes.service")
+	page := m.Shell("job-cleanup history owes --html -")
+	if !strings.Contains(page, "1 thing is still owed, for ") || !strings.Contains(page, "/usr/bin/test#") {
+		t.Errorf("before the sweep:\n%s", page)
+	}
+	m.Shell("touch /srv/ready; job-cleanup sweep --all; journalctl --sync")
+	page = m.Shell("job-cleanup history owes --html -")
+	if !strings.Contains(page, "Nothing is owed, and no run ended badly.") || !strings.Contains(page, ">1, done ") {
+		t.Errorf("after the sweep:\n%s", page)
+	}
 }
 
 // wantOneRun looks at one run in detail.
