@@ -3,11 +3,13 @@
 package packages_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"job-cleanup/test/rig"
@@ -16,11 +18,11 @@ import (
 // The versions that are made, each an upgrade of the one before it.
 const older, newer = "1.2.0+3.gabc1234", "1.10.0"
 
-// made is the folder with the packages, "" where they can't be made, and why.
-var made, cause string
+// made is the folder of this run's packages, one folder for each version.
+var made string
 
 func TestMain(m *testing.M) {
-	code, err := makeAndRun(m)
+	code, err := runIn(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
@@ -28,43 +30,42 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// makeAndRun makes them in a copy of the tree, since others build in this one.
-func makeAndRun(m *testing.M) (int, error) {
-	for _, tool := range []string{"make", "git", "gzip"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			cause = "needs " + tool
-			return m.Run(), nil
-		}
-	}
+func runIn(m *testing.M) (int, error) {
 	folder, err := os.MkdirTemp("", "job-cleanup-packages-")
 	if err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(folder)
-	for _, version := range []string{older, newer} {
-		if err := makePackages(folder, version); err != nil {
-			return 0, err
-		}
-	}
 	made = folder
 	return m.Run(), nil
 }
 
-func makePackages(folder, version string) error {
+// needPackages makes them for the first test that asks, and skips where that
+// can't be.
+func needPackages(t *testing.T) {
+	t.Helper()
+	for _, tool := range []string{"make", "git", "gzip"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip("needs " + tool)
+		}
+	}
+	if err := makeOnce(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var makeOnce = sync.OnceValue(func() error {
+	return errors.Join(makePackages(older), makePackages(newer))
+})
+
+// makePackages builds in a folder of its own, since others build in the tree's.
+func makePackages(version string) error {
 	make := exec.Command("make", "--no-print-directory", "-C", "../..", "package",
-		"BUILD="+filepath.Join(folder, version), "PACKAGE_VERSION="+version)
+		"BUILD="+filepath.Join(made, version), "PACKAGE_VERSION="+version)
 	if output, err := make.CombinedOutput(); err != nil {
 		return fmt.Errorf("make package: %w\n%s", err, output)
 	}
 	return nil
-}
-
-// needPackages skips the test where they can't be made.
-func needPackages(t *testing.T) {
-	t.Helper()
-	if made == "" {
-		t.Skip(cause)
-	}
 }
 
 // find is the one file of a version whose name ends as told.
