@@ -10,7 +10,7 @@ import (
 
 const catalog = "../../packaging/job-cleanup.catalog"
 
-// safeFields can't hold control bytes whatever a job does. journalctl -x prints
+// safeFields hold no control bytes in our records. journalctl -x prints
 // them as they are: a file's name would reach the terminal unescaped.
 var safeFields = []string{fieldUnit, fieldInvocation, fieldReason}
 
