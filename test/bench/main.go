@@ -69,6 +69,9 @@ func measure(folder string, onlyDefer bool) error {
 	if err := p.servers(); err != nil {
 		return err
 	}
+	if err := p.sweepLocks(); err != nil {
+		return err
+	}
 	if err := p.trees(p.purge, p.deferral); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 // servers measures four kinds of residue on four servers, removed by one run,
 // against the usual shell hook.
 func (p *programs) servers() error {
-	w, err := p.startWorld()
+	w, err := p.startWorld("world")
 	if err != nil {
 		fmt.Printf("the servers are left out: %v\n", err)
 		return nil
@@ -63,7 +63,7 @@ func typical(costs []cost) cost {
 	return cost{median(walls), median(cpus), peak}
 }
 
-// world is the process that has the servers: see test/bench/world.
+// world is a process that has servers: see test/bench/world and test/bench/locks.
 type world struct {
 	folder, job string
 	cmd         *exec.Cmd
@@ -72,13 +72,13 @@ type world struct {
 	errors      bytes.Buffer
 }
 
-// startWorld starts the servers and waits until they are ready.
-func (p *programs) startWorld() (*world, error) {
-	binary := filepath.Join(p.folder, "world")
-	if err := quiet("go", "build", "-o", binary, "job-cleanup/test/bench/world"); err != nil {
+// startWorld starts the servers of a program and waits until they are ready.
+func (p *programs) startWorld(name string) (*world, error) {
+	binary := filepath.Join(p.folder, name)
+	if err := quiet("go", "build", "-o", binary, "job-cleanup/test/bench/"+name); err != nil {
 		return nil, err
 	}
-	w := &world{folder: filepath.Join(p.folder, "servers")}
+	w := &world{folder: binary + ".servers"}
 	if err := os.Mkdir(w.folder, 0o700); err != nil {
 		return nil, err
 	}
