@@ -10,16 +10,24 @@ var oneLog = map[int64]bool{unix.EXT4_SUPER_MAGIC: true, unix.XFS_SUPER_MAGIC: t
 // ordered implements residue.Deps: the device is that of the ledgers, and its
 // file system has one log.
 func (s *site) ordered(dev uint64) bool {
-	s.ledgerDisk.Do(func() {
+	s.ledgerDisk.Do(func() { s.ledgerDev = diskOf(s.state, s.shared) })
+	return s.ledgerDev != 0 && dev == s.ledgerDev
+}
+
+// diskOf is the device of folders, of those that are there; 0 when they lie on
+// several, or on one without one log. The hook of a plain user may write to its
+// own ledger or to the one that it was given.
+func diskOf(folders ...string) (dev uint64) {
+	for _, folder := range folders {
 		var st unix.Stat_t
 		var fs unix.Statfs_t
-		dir := s.state
-		if s.uid == 0 {
-			dir = s.shared
+		if unix.Stat(folder, &st) != nil {
+			continue
 		}
-		if unix.Stat(dir, &st) == nil && unix.Statfs(dir, &fs) == nil && oneLog[fs.Type] {
-			s.ledgerDev = st.Dev
+		if unix.Statfs(folder, &fs) != nil || !oneLog[fs.Type] || dev != 0 && dev != st.Dev {
+			return 0
 		}
-	})
-	return s.ledgerDev != 0 && dev == s.ledgerDev
+		dev = st.Dev
+	}
+	return dev
 }

@@ -24,15 +24,17 @@ func TestOrdered(t *testing.T) {
 	if err := unix.Statfs(dir, &fs); err != nil {
 		t.Fatal(err)
 	}
-	s := &site{program: &program{uid: 0}, opts: &options{}, shared: dir}
+	s := &site{program: &program{}, opts: &options{}, state: dir, shared: dir + "/missing"}
 	if got, want := s.ordered(st.Dev), oneLog[fs.Type]; got != want {
 		t.Errorf("on the ledger's disk, of type %#x: %v, want %v", fs.Type, got, want)
 	}
 	if s.ordered(st.Dev + 1) {
 		t.Error("another disk is in order with the ledger's")
 	}
-	none := &site{program: &program{uid: 0}, opts: &options{}, shared: dir + "/missing"}
-	if none.ordered(0) || none.ordered(st.Dev) {
-		t.Error("a disk is in order with no ledger's")
+	for _, folders := range [][]string{{dir + "/missing", ""}, {dir, "/proc"}, {"/proc", dir}} {
+		none := &site{program: &program{}, opts: &options{}, state: folders[0], shared: folders[1]}
+		if none.ordered(0) || none.ordered(st.Dev) {
+			t.Errorf("a disk is in order with ledgers in %q", folders)
+		}
 	}
 }
