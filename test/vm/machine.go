@@ -22,7 +22,7 @@ import (
 // Limits of what a machine may take, without hardware acceleration too.
 const (
 	bootLimit   = 5 * time.Minute
-	answerLimit = 6 * time.Minute // a script has five
+	answerLimit = wire.Limit + time.Minute
 )
 
 // machine is one virtual machine, which boots again and again from its disks.

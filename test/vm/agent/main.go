@@ -77,7 +77,7 @@ func open() (*os.File, error) {
 }
 
 func run(order wire.Order) wire.Answer {
-	cmd := exec.Command("timeout", "-k", "5", "300", "sh", "-ec", order.Script)
+	cmd := exec.Command("timeout", "-k", "5", fmt.Sprint(wire.Limit.Seconds()), "sh", "-ec", order.Script)
 	cmd.Dir = "/"
 	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8"}
 	output, err := cmd.CombinedOutput()

@@ -2,6 +2,12 @@
 // one JSON object a line.
 package wire
 
+import "time"
+
+// Limit is what a script may take: without hardware acceleration, on a machine
+// that is busy, all takes long.
+const Limit = 20 * time.Minute
+
 // Where the agent finds things in the machine.
 const (
 	PortName = "job-cleanup.agent"
