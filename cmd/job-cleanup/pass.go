@@ -80,10 +80,42 @@ func (p *pass) candidates(ctx context.Context, entries iter.Seq2[ledger.Entry, e
 	return found, ok
 }
 
+// entries lists the ledgers of a store, and removes the folders in which a crash
+// left none.
+func (p *pass) entries(ctx context.Context, store *ledger.Store) iter.Seq2[ledger.Entry, error] {
+	return func(yield func(ledger.Entry, error) bool) {
+		for folder, err := range store.Units(ctx) {
+			if err != nil {
+				if !yield(ledger.Entry{Unit: folder.Unit}, err) {
+					return
+				}
+				continue
+			}
+			empty := true
+			for entry, err := range store.Ledgers(ctx, folder.Unit) {
+				empty = false
+				if !yield(entry, err) {
+					return
+				}
+			}
+			if empty {
+				p.tidy(ctx, store, folder.Unit)
+			}
+		}
+	}
+}
+
+// tidy removes a folder without a ledger. It is nobody's loss if it stays.
+func (p *pass) tidy(ctx context.Context, store *ledger.Store, unit string) {
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	_ = store.Tidy(ctx, unit)
+}
+
 // store tries what is due in a store. It reports whether all of it could be
 // read.
 func (p *pass) store(ctx context.Context, store *ledger.Store) bool {
-	found, ok := p.candidates(ctx, store.List(ctx), store)
+	found, ok := p.candidates(ctx, p.entries(ctx, store), store)
 	for _, c := range found {
 		if stopped(p.drain) {
 			break

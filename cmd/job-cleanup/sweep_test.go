@@ -89,3 +89,34 @@ func TestCase07_sweep(t *testing.T) {
 		}
 	}
 }
+
+// TestSweepTidies: a crash leaves folders without a ledger, which the sweep
+// removes; else they become more with every unit that has a name of its own.
+func TestSweepTidies(t *testing.T) {
+	state := t.TempDir()
+	owes(t, state, "debt", ledger.Job{Witness: ledger.ByManager})
+	base := state
+	if os.Getuid() == 0 {
+		base = filepath.Join(state, "root")
+	}
+	for _, name := range []string{".lock", ".append"} {
+		for _, unit := range []string{"crashed.service", "other.service"} {
+			path := filepath.Join(base, unit, name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	out, err := exec.Command("job-cleanup", "sweep", "--state-dir", state).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, unit := range []string{"crashed.service", "other.service"} {
+		if there(filepath.Join(base, unit)) {
+			t.Errorf("%s is there", unit)
+		}
+	}
+}

@@ -221,6 +221,9 @@ func (p *pass) tell(ctx context.Context, store *ledger.Store, unit string, out *
 			f.Since, due = since, true
 		}
 	}
+	if f.Empty {
+		p.tidy(ctx, store, unit) // the folder itself is root's to remove
+	}
 	if !due && !f.Empty {
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -136,40 +135,4 @@ func openRegular(dir *os.File, name string, flags int, mode fs.FileMode) (*os.Fi
 		return nil, err
 	}
 	return f, nil
-}
-
-// tidy removes a unit's folder when nothing but its lock files are left in it.
-// The caller holds the lock of the given name; the other one must be free.
-func (s *Store) tidy(dir *os.File, unit, held string) {
-	if _, err := dir.Seek(0, io.SeekStart); err != nil {
-		return
-	}
-	names, _ := dir.Readdirnames(3)
-	if len(names) > 2 {
-		return
-	}
-	for _, name := range names {
-		if name != unitLock && name != appendLock {
-			return
-		}
-		if name == held {
-			continue
-		}
-		other, err := openRegular(dir, name, unix.O_RDWR, 0)
-		if err != nil || unix.Flock(int(other.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
-			return
-		}
-		defer other.Close()
-	}
-	top, err := s.top(false)
-	if err != nil {
-		return
-	}
-	defer top.Close()
-	for _, name := range names {
-		_ = unix.Unlinkat(int(dir.Fd()), name, 0)
-	}
-	if unix.Unlinkat(int(top.Fd()), unit, unix.AT_REMOVEDIR) == nil {
-		_ = top.Sync()
-	}
 }
