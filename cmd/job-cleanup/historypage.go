@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -107,15 +106,10 @@ func (v *pageView) write(out io.Writer) error {
 }
 
 // savePage writes a file for its owner alone: the page tells what the journal
-// tells, which not everybody may read. What is there and is no plain file stays:
-// a rename would put the page in the place of a device or a link.
+// tells, which not everybody may read.
 func savePage(path string, write func(io.Writer) error) error {
-	info, err := os.Lstat(path)
-	switch {
-	case err == nil && !info.Mode().IsRegular():
-		return usagef("name a new file, or --html - for standard output", "--html %q: it is there, and no plain file", path)
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("write the page: %w", err)
+	if err := replaceable(path); err != nil {
+		return usagef("name a new file, or --html - for standard output", "write the page: %v", err)
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), ".job-cleanup-*.html")
 	if err != nil {

@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -133,11 +135,10 @@ func (s *site) updateMetrics(ctx context.Context, sub *subject, took time.Durati
 		return err
 	}
 	defer unlock()
-	info, err := os.Lstat(s.opts.metricsFile)
-	var old []byte
-	if err == nil && info.Mode().IsRegular() { // reading a pipe would take for ever
-		old, _ = os.ReadFile(s.opts.metricsFile)
+	if err := replaceable(s.opts.metricsFile); err != nil {
+		return err
 	}
+	old, _ := os.ReadFile(s.opts.metricsFile)
 	counts := readTally(string(old))
 	if sub != nil {
 		counts.add(sub.outcome, took)
@@ -162,6 +163,19 @@ func lockFolder(path string) (func(), error) {
 			return nil, fmt.Errorf("lock %q: %w", path, err)
 		}
 	}
+}
+
+// replaceable refuses what is there and no plain file: a rename would put a file
+// in the place of a device, a pipe or a link, and as root /dev/null is one.
+func replaceable(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err == nil && !info.Mode().IsRegular():
+		return fmt.Errorf("%q is there, and no plain file", path)
+	}
+	return err
 }
 
 // replaceFile writes a file that everybody may read, all of it or nothing. The
