@@ -66,7 +66,7 @@ func TestHistoryPageInBrowser(t *testing.T) {
 		"evil": {evilJournal(), laidOut{Lanes: len(evil), Rows: 2 * len(evil)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			page, url := browser.New(t), "file://"+pageOf(t, world.journal)
+			page, url := browser.New(t), "file://"+inFile(t, world.journal)
 			for _, width := range []int{1280, 400} {
 				for _, dark := range []bool{false, true} {
 					page.Look(width, 1000, dark)
@@ -114,7 +114,7 @@ func keepPicture(t *testing.T, page *browser.Page, name string) {
 func TestHistoryPageOpens(t *testing.T) {
 	page := browser.New(t)
 	page.Look(1280, 1000, false)
-	page.Open("file://" + pageOf(t, aWeek(pageNow)))
+	page.Open("file://" + inFile(t, aWeek(pageNow)))
 	click := func(selector string) {
 		t.Helper()
 		var at struct{ X, Y float64 }
@@ -155,7 +155,7 @@ func comesTo(t *testing.T, page *browser.Page, expression string, want int) {
 func TestHistoryPageHarmless(t *testing.T) {
 	page := browser.New(t)
 	page.Look(1280, 1000, false)
-	url := "file://" + pageOf(t, evilJournal())
+	url := "file://" + inFile(t, evilJournal())
 	page.Open(url)
 	var got struct {
 		Hit   *int
@@ -198,7 +198,7 @@ func TestHistoryPagePicture(t *testing.T) {
 	const file = "../../docs/history.png"
 	page := browser.New(t)
 	page.Look(1180, 1480, false)
-	page.Open("file://" + pageOf(t, aWeek(pageNow)))
+	page.Open("file://" + inFile(t, aWeek(pageNow)))
 	var open bool
 	page.Eval(`document.querySelector(".is-debt details").open = true`, &open)
 	taken := page.Screenshot(false)

@@ -1,13 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"crypto/sha256"
-	_ "embed" // for the page
-	"encoding/base64"
-	"errors"
 	"fmt"
-	"html/template"
 	"io"
 	"iter"
 	"os"
@@ -18,14 +12,6 @@ import (
 	"job-cleanup/pkg/journal"
 	"job-cleanup/pkg/outcome"
 )
-
-//go:embed assets/history.html
-var pageText string
-
-//go:embed assets/history.css
-var pageStyle string
-
-var pageTemplate = template.Must(template.New("history.html").Parse(pageText))
 
 // pageRuns is how many runs a page shows. The newest stay.
 const pageRuns = 5000
@@ -90,19 +76,6 @@ func (h historyOptions) asked(o *options) string {
 		words = append(words, "--user")
 	}
 	return strings.Join(words, " ")
-}
-
-// write fills in the template. The page's policy admits this one style sheet,
-// no script, and no request at all.
-func (v *pageView) write(out io.Writer) error {
-	hash := sha256.Sum256([]byte(pageStyle))
-	buffered := bufio.NewWriter(out)
-	err := pageTemplate.Execute(buffered, struct {
-		*pageView
-		Style     template.CSS
-		StyleHash string
-	}{v, template.CSS(pageStyle), base64.StdEncoding.EncodeToString(hash[:])})
-	return errors.Join(err, buffered.Flush())
 }
 
 // savePage writes a file for its owner alone: the page tells what the journal

@@ -32,7 +32,7 @@ func viewOf(t testing.TB, j *journalOf, most int, h historyOptions) *pageView {
 }
 
 // html is the page's text.
-func html(t testing.TB, v *pageView) string {
+func pageOf(t testing.TB, v *pageView) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := v.write(&b); err != nil {
@@ -116,7 +116,7 @@ func TestHistoryPageWhole(t *testing.T) {
 	if v.Zone != "CET (UTC+01:00)" || len(v.Ticks) < 3 || len(v.Ticks) > mostTicks {
 		t.Errorf("zone %q, ticks %+v", v.Zone, v.Ticks)
 	}
-	text := html(t, v)
+	text := pageOf(t, v)
 	for _, want := range []string{
 		"postgres</span> <bdi class=\"ref\">prepared transaction etl-orders-39", "<b>permission</b>, for <b>41 h</b>, tried 7 times",
 		"1 owed, done 2 h later", "removed, owed for 2 h", "2 h later: 1 removed in 180 ms, by job-cleanup-sweep.service",
@@ -143,7 +143,7 @@ func TestHistoryPageFilters(t *testing.T) {
 		if len(v.Runs) != tt.runs {
 			t.Errorf("%s: %d runs, want %d", name, len(v.Runs), tt.runs)
 		}
-		if text := html(t, v); tt.runs == 0 && !strings.Contains(text, "No cleanup is known.") {
+		if text := pageOf(t, v); tt.runs == 0 && !strings.Contains(text, "No cleanup is known.") {
 			t.Errorf("%s: an empty page that does not say so", name)
 		}
 	}
@@ -165,7 +165,7 @@ func TestHistoryPageIsBounded(t *testing.T) {
 	if len(v.Owed) != 1 || v.Owed[0].Unit != "old.service" || v.Owed[0].Row != 0 {
 		t.Errorf("owed: %+v", v.Owed)
 	}
-	text := html(t, v)
+	text := pageOf(t, v)
 	if !strings.Contains(text, "21 older runs are counted on top and have no row") {
 		t.Error("it does not say what is left out")
 	}
@@ -211,7 +211,7 @@ func evilJournal() *journalOf {
 
 // TestHistoryPageEscapes: nothing in the journal becomes a part of the page.
 func TestHistoryPageEscapes(t *testing.T) {
-	text := html(t, viewOf(t, evilJournal(), 100, historyOptions{}))
+	text := pageOf(t, viewOf(t, evilJournal(), 100, historyOptions{}))
 	for _, bad := range []string{"<script", "<img", "\x00", "\x1b", "\u202e", "\u2066", "\xff", "\ufffd", "<b></", "javascript:window.hit=1\""} {
 		if strings.Contains(text, bad) {
 			t.Errorf("the page has %q", bad)

@@ -12,7 +12,7 @@ import (
 	"job-cleanup/pkg/outcome"
 )
 
-// pageView is what the page's template shows. Every text that comes from the
+// pageView is what the page shows. Every text that comes from the
 // journal has been through onPage.
 type pageView struct {
 	axis                         axis

@@ -218,8 +218,8 @@ func manyRuns(now time.Time, n, units int) *journalOf {
 	return j
 }
 
-// pageOf is the page of a journal, written to a file.
-func pageOf(t testing.TB, j *journalOf) string {
+// inFile is the page of a journal, written to a file.
+func inFile(t testing.TB, j *journalOf) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "history.html")
 	if err := savePage(path, viewOf(t, j, pageRuns, historyOptions{}).write); err != nil {
