@@ -95,7 +95,7 @@ func uncut(m *machine, lives life) {
 // is drawn.
 func (m *machine) start(random *rand.Rand) {
 	m.t.Helper()
-	script := "rm -f /run/flush-*\n"
+	script := "rm -f /run/flush-* /run/batch-ended\n"
 	for n := range 3 {
 		if random.IntN(2) == 0 {
 			script += fmt.Sprintf(": >/run/flush-%d\n", n+1)
@@ -109,9 +109,9 @@ func (m *machine) reach(phase string) {
 	m.t.Helper()
 	switch phase {
 	case "run":
-		m.shell(`until case $(systemctl show -P SubState batch@a.service) in stop-post|failed) true;; *) false;; esac; do sleep 0.05; done`)
+		m.shell("until [ -e /run/batch-ended ]; do sleep 0.1; done")
 	case "end":
-		m.shell(`for unit in ` + jobs + `; do until [ "$(systemctl show -P ActiveState $unit)" = failed ]; do sleep 0.05; done; done`)
+		m.shell(`for unit in ` + jobs + `; do until [ "$(systemctl show -P ActiveState $unit)" = failed ]; do sleep 1; done; done`)
 	case "sweep":
 		m.openGate()
 		m.shell("systemctl start --no-block job-cleanup-sweep.service")

@@ -76,6 +76,7 @@ systemd-run -q --unit="batch-$1-helper" sleep infinity
 /usr/local/bin/leave "/srv/data/batch-$1" 2
 for n in 1 2 3 4 5 6 7 8 9; do : >"/srv/data/batch-$1.$n"; done
 /usr/local/bin/leave "/var/tmp/batch-$1-later" 3
+: >/run/batch-ended
 exit 3
 `
 	userJob = `#!/bin/sh
