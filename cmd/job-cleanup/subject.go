@@ -36,6 +36,7 @@ type subject struct {
 	inside   bool           // we stand in the unit's cgroup
 	hook     bool           // we are the stop hook of the unit, or run below it
 	later    bool           // of a pass over what jobs that are over still owe
+	blind    bool           // we seem to be a stop hook that can't see its control group
 	env      bool           // our environment is the job's own: that of its hook
 
 	// elsewhere are specs that other ledgers of the unit owe, tried just now;
@@ -62,6 +63,7 @@ func (s *site) subject(ctx context.Context, own bool) (*subject, error) {
 	sub.inside = id.Unit != "" && here == id.Unit
 	sub.env = told && (sub.inside || here == "")
 	sub.hook = told && sub.inside && !own // before a job there is no hook, whatever the environment says
+	sub.blind = told && here == "" && id.Unit == "" && !own
 	sub.job.UserBus = s.opts.user || s.opts.unit == "" && id.UserManager
 	sub.job.CI = id.CI != "" && id.InvocationFrom == id.CI
 	s.ask(ctx, sub)
@@ -111,8 +113,10 @@ func (s *site) ask(ctx context.Context, sub *subject) {
 		return
 	}
 	defer conn.Close()
-	var unit manager.Unit
+	unit, err := sub.itself(ctx, conn)
 	switch {
+	case err == nil:
+		sub.inside, sub.hook = true, true
 	case id.Unit != "":
 		unit, err = conn.Load(ctx, id.Unit)
 	case !sub.job.CI:
@@ -135,6 +139,20 @@ func (s *site) ask(ctx context.Context, sub *subject) {
 	if id.Invocation == "" || lies && unit.Invocation != "" && s.opts.invocation == "" {
 		id.Invocation, id.InvocationFrom, sub.job.CI = unit.Invocation, "manager", false
 	}
+}
+
+// itself asks the manager which unit we are in, if our control group does not
+// tell, as with ProtectControlGroups=private. Our environment may name another
+// unit's invocation.
+func (sub *subject) itself(ctx context.Context, conn *manager.Conn) (manager.Unit, error) {
+	if !sub.blind || sub.job.CI {
+		return manager.Unit{}, manager.ErrNotLoaded
+	}
+	unit, err := conn.Self(ctx)
+	if err == nil && (!strings.HasSuffix(unit.Name, ".service") || strings.HasPrefix(unit.Name, "user@")) {
+		err = manager.ErrNotLoaded
+	}
+	return unit, err
 }
 
 // name gives the job its unit and invocation. Who has neither gets words of

@@ -102,6 +102,12 @@ func (c *Conn) ByPID(ctx context.Context, pid uint32) (Unit, error) {
 	return c.lookUp(ctx, fmt.Sprintf("look up process %d", pid), "GetUnitByPID", pid)
 }
 
+// Self returns the unit that the caller is in, whatever it sees of its control
+// group and its process number: the manager sees both from outside.
+func (c *Conn) Self(ctx context.Context) (Unit, error) {
+	return c.lookUp(ctx, "look up ourselves", "GetUnitByPID", uint32(0))
+}
+
 // invocationID checks an id. The manager takes an empty or null one for the
 // caller's own.
 func invocationID(text string) ([]byte, error) {

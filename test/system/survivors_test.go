@@ -73,6 +73,8 @@ func TestCase29_childThatMakesItAgain(t *testing.T) {
 	}{
 		{"stopped", "stop", "TimeoutStopSec=6\n" + hook, treeStep, "or set KillSignal=SIGKILL", false},
 		{"spared", "exit-3", "KillMode=process\n" + hook, treeStep, "KillMode=control-group ends them", true},
+		// The unit's control group is the root of all that its processes see (257).
+		{"private", "exit-3", "ProtectControlGroups=private\nKillMode=process\n" + hook, treeStep, "KillMode=process spares them", true},
 		{"users", "stop", "User=worker\nTimeoutStopSec=6\n" + hook, treeStep, "KillSignal=SIGKILL", false},
 		{"lent", "exit-3", lent + "KillMode=process\nExecStopPost=-+/usr/bin/job-cleanup run\n", "\n[X-Cleanup.Path]\nRemove=/var/tmp/${WHOSE}-tree\n", "KillMode=process spares them", true},
 	}
