@@ -12,7 +12,7 @@ import (
 // later. Removals are then told only after another look, and what keeps coming
 // back is owed.
 const (
-	moment     = 100 * time.Millisecond // before each look
+	moment     = 100 * time.Millisecond // before the first look, twice as long before each next one
 	moreRounds = 2                      // removals after the first; then it is owed
 )
 
@@ -82,24 +82,19 @@ func (e *Engine) lookAgain(ctx context.Context, drain <-chan struct{}, tasks []t
 			open = append(open, t)
 		}
 	}
-	removed := open
-	for round := 0; len(open) > 0 && pause(ctx, drain); round++ {
-		var back []task
+	for round := 0; len(open) > 0 && round <= moreRounds && pause(ctx, drain, moment<<round); round++ {
 		for _, t := range open {
-			if e.cameBack(ctx, drain, t, round == moreRounds) && round < moreRounds {
-				back = append(back, t)
-			}
+			e.cameBack(ctx, drain, t, round == moreRounds)
 		}
-		open = back
 	}
-	for _, t := range removed {
+	for _, t := range open {
 		e.tell(t.again)
 	}
 }
 
-// pause waits for a moment, and reports whether there is time left after it.
-func pause(ctx context.Context, drain <-chan struct{}) bool {
-	wait := time.NewTimer(moment)
+// pause waits, and reports whether there is time left after that.
+func pause(ctx context.Context, drain <-chan struct{}, span time.Duration) bool {
+	wait := time.NewTimer(span)
 	defer wait.Stop()
 	select {
 	case <-wait.C:
@@ -110,13 +105,13 @@ func pause(ctx context.Context, drain <-chan struct{}) bool {
 	return false
 }
 
-// cameBack looks for a task's residue, removes what there is, or in the last
-// round leaves it owed, and reports whether there was any. A look that fails
-// takes nothing back: what was removed is removed.
-func (e *Engine) cameBack(ctx context.Context, drain <-chan struct{}, t task, last bool) bool {
+// cameBack looks for a task's residue and removes what there is, or in the last
+// round leaves it owed. A look that fails takes nothing back: what was removed
+// is removed.
+func (e *Engine) cameBack(ctx context.Context, drain <-chan struct{}, t task, last bool) {
 	cleaner, err := e.cleaner(t.Spec)
 	if err != nil {
-		return false
+		return
 	}
 	defer shut(cleaner)
 	t.cleaner = cleaner
@@ -126,19 +121,31 @@ func (e *Engine) cameBack(ctx context.Context, drain <-chan struct{}, t task, la
 	found, took, _ := c.find(t)
 	found = t.again.fresh(found)
 	if len(found) == 0 {
-		return false
+		return
 	}
 	e.Recorder.Record(Event{Spec: t.Spec, Status: Found, Residues: found})
 	if !last {
 		e.removeAll(c, t, found)
-		return true
+		return
 	}
+	times := t.again.times()
 	for i := range found {
 		t.again.keep(found[i], residue.StillWritten)
-		e.fail(t.Item, &found[i], residue.Errorf(residue.Retry, residue.StillWritten,
-			"made again each of the %d times that it was removed", moreRounds+1), took)
+		why := residue.Errorf(residue.Retry, residue.StillWritten, "made again after it was put off")
+		if n := times[found[i].Ref]; n > 0 {
+			why = residue.Errorf(residue.Retry, residue.StillWritten, "made again after it was removed, %d times in all", n)
+		}
+		e.fail(t.Item, &found[i], why, took)
 	}
-	return true
+}
+
+// times is how often each thing was removed, by its reference.
+func (a *again) times() map[string]int {
+	n := map[string]int{}
+	for _, ev := range a.removed {
+		n[ev.Ref()]++
+	}
+	return n
 }
 
 // tell reports each thing once: as removed what stays away, and what came back
