@@ -107,7 +107,7 @@ gotest:
 $(LINT):
 	GOBIN=$(@D) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINT_VERSION)
 
-# Half an hour with hardware acceleration or without load, more without either.
+# A quarter of an hour on two idle cores, more where others need them too.
 test-vm:
 	test/setup.sh qemu-system-x86 qemu-utils
 	JOB_CLEANUP_VM=1 go test -count=1 -v -timeout 3h ./test/vm $(VMFLAGS)
