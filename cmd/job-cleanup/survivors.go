@@ -66,9 +66,9 @@ func membersOf(group outcome.Cgroup, pid int) []int {
 // notOurs are those of a unit's processes that have nothing to do with us.
 func notOurs(members []int, pid int) []survivor {
 	var all []survivor
-	hook := hookTop(pid, members)
+	hook := family{top: hookTop(pid, members), parent: parentOf, known: map[int]bool{}}
 	for _, member := range members {
-		if below(member, hook) {
+		if hook.has(member) {
 			continue
 		}
 		if one, ok := look(member); ok {
@@ -88,14 +88,30 @@ func hookTop(pid int, members []int) int {
 	return pid
 }
 
-// below reports whether a process is another, or descends from it.
-func below(pid, top int) bool {
-	for ; pid > 1; pid = parentOf(pid) {
-		if pid == top {
-			return true
+// family is a process and all that descend from it. It asks for the parent of
+// each process once: a job may leave thousands, each the child of the one
+// before, and the time that this takes is the hook's.
+type family struct {
+	top    int
+	parent func(pid int) int
+	known  map[int]bool
+}
+
+func (f *family) has(pid int) bool {
+	var line []int
+	in := false
+	for ; pid > 1 && !in; pid = f.parent(pid) {
+		known, again := f.known[pid]
+		if in = known || pid == f.top; again {
+			break
 		}
+		f.known[pid] = in
+		line = append(line, pid)
 	}
-	return false
+	for _, one := range line {
+		f.known[one] = in
+	}
+	return in
 }
 
 // look reads what identifies a process; not ok when it is over, or can't be

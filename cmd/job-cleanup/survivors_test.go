@@ -67,6 +67,40 @@ func TestSurvivorsAreNotOurs(t *testing.T) {
 	}
 }
 
+// TestFamilyAsksOnce: a job that leaves a long line of processes does not use up
+// the time of the hook.
+func TestFamilyAsksOnce(t *testing.T) {
+	const length, hook = 5000, 10_000
+	asked := 0
+	parent := func(pid int) int {
+		asked++
+		switch pid {
+		case hook:
+			return 1
+		case hook + 10: // a ring, as if numbers were given out again meanwhile
+			return hook + 11
+		}
+		return pid - 1
+	}
+	f := family{top: hook, parent: parent, known: map[int]bool{}}
+	for pid := 2; pid < 2+length; pid++ {
+		back := length + 3 - pid // the youngest first
+		if f.has(back) {
+			t.Fatalf("%d is the hook's", back)
+		}
+	}
+	for pid, want := range map[int]bool{hook: true, hook + 1: true, hook + 2: true, hook + 10: false, hook + 11: false} {
+		for range 2 {
+			if f.has(pid) != want {
+				t.Errorf("%d: %v", pid, !want)
+			}
+		}
+	}
+	if asked > length+10 {
+		t.Errorf("asked %d times for the parents of %d processes", asked, length)
+	}
+}
+
 // killAndReap ends a process and its child.
 func killAndReap(t *testing.T, child int, cmd *exec.Cmd) {
 	t.Helper()
