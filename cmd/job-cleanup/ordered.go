@@ -1,11 +1,14 @@
 package main
 
-import "golang.org/x/sys/unix"
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 
-// oneLog are the file systems that write all their changes in one order: what
-// was removed is gone for good when a later line of the ledger is on the disk.
-// Others, btrfs for one, may write that line alone.
-var oneLog = map[int64]bool{unix.EXT4_SUPER_MAGIC: true, unix.XFS_SUPER_MAGIC: true}
+	"golang.org/x/sys/unix"
+)
 
 // ordered implements residue.Deps: the device is that of the ledgers, and its
 // file system has one log.
@@ -24,10 +27,35 @@ func diskOf(folders ...string) (dev uint64) {
 		if unix.Stat(folder, &st) != nil {
 			continue
 		}
-		if unix.Statfs(folder, &fs) != nil || !oneLog[fs.Type] || dev != 0 && dev != st.Dev {
+		if unix.Statfs(folder, &fs) != nil || !oneLog("/", fs.Type, st.Dev) || dev != 0 && dev != st.Dev {
 			return 0
 		}
 		dev = st.Dev
 	}
 	return dev
+}
+
+// oneLog reports whether a file system writes all its changes in one order: what
+// was removed is gone for good when a later line of the ledger is on the disk.
+// Others, btrfs for one, may write that line alone, and so does an ext4 that was
+// made without a journal, or ext2, which has the same number.
+func oneLog(root string, kind int64, dev uint64) bool {
+	return kind == unix.XFS_SUPER_MAGIC || kind == unix.EXT4_SUPER_MAGIC && hasJournal(root, dev)
+}
+
+// hasJournal looks for the journal that the kernel keeps for a device, which it
+// lists by the name of the device and an inode: sda1-8.
+func hasJournal(root string, dev uint64) bool {
+	name, err := os.Readlink(filepath.Join(root, "sys/dev/block", fmt.Sprintf("%d:%d", unix.Major(dev), unix.Minor(dev))))
+	if err != nil {
+		return false
+	}
+	journals, _ := os.ReadDir(filepath.Join(root, "proc/fs/jbd2"))
+	for _, journal := range journals {
+		inode, of := strings.CutPrefix(journal.Name(), filepath.Base(name)+"-")
+		if _, err := strconv.ParseUint(inode, 10, 64); of && err == nil {
+			return true
+		}
+	}
+	return false
 }
