@@ -227,6 +227,21 @@ func TestHistoryPageEscapes(t *testing.T) {
 	}
 }
 
+// TestHistoryPageCommand: a command stands there to be copied into a shell, root's
+// perhaps, so that no job may write a part of it.
+func TestHistoryPageCommand(t *testing.T) {
+	for id, want := range map[string]bool{
+		"0123456789abcdef0123456789abcdef": true, "github:42.build-1_a:1": true, byHand: true,
+		"x; touch /tmp/hit": false, "$(touch /tmp/hit)": false, "`id`": false, "a|b": false, "a\nb": false, "~root": false, "-x": false, "'": false,
+	} {
+		j := &journalOf{}
+		j.pass("a.service", id, "a.service", pageNow, time.Second, outcome.Outcome{}, []journal.Record{removed("path", "/tmp/a", 0)})
+		if got := strings.Contains(pageOf(t, viewOf(t, j, 1, historyOptions{})), "history --invocation "); got != want {
+			t.Errorf("%q: a command: %v", id, got)
+		}
+	}
+}
+
 // runPage runs history --html on the journal of TestHistory.
 func runPage(t *testing.T, o options, h historyOptions, file string) (text, hints string, err error) {
 	t.Helper()

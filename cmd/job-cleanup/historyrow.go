@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"job-cleanup/pkg/journal"
+	"job-cleanup/pkg/outcome"
 )
 
 // pageRun is a row of the table, and what it opens to.
@@ -54,7 +55,8 @@ func newPageRun(j *pastJob, row int, in *time.Location) pageRun {
 	for _, note := range j.notes {
 		r.Notes = append(r.Notes, onPage(note))
 	}
-	if !strings.HasPrefix(j.invocation, "-") && j.invocation != "" {
+	// It is there to be copied into a shell, and a job may have made up its id.
+	if !strings.HasPrefix(j.invocation, "-") && j.invocation != "" && outcome.FileName(j.invocation) == j.invocation {
 		r.Command = "job-cleanup history --invocation " + r.Invocation
 	}
 	return r
