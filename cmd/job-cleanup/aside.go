@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -28,8 +29,12 @@ type waiting struct {
 
 // apart tells what stands aside from the other debts. Neither the ledger's word
 // nor a name is enough for that: the kind looks, and its proof has to fit. With
-// root's rights it does not look for what a job's environment names.
+// root's rights it does not look for what a job's environment names. All looks
+// at one ledger's take no longer than one call: on a dead file server none ends,
+// and other jobs wait.
 func (p *pass) apart(ctx context.Context, state *ledger.State, debts []ledger.Debt) (others, aside []ledger.Debt) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.budget.Call, engine.CallLimit))
+	defer cancel()
 	job, cleaners := jobOf(state), map[string]residue.Deferrer{}
 	sub := &subject{job: state.Job}
 	for _, d := range debts {
