@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
-	"os/exec"
 	"slices"
 	"time"
 
@@ -46,10 +45,9 @@ func (s *site) ending(ctx context.Context, state *ledger.State) (ending outcome.
 
 // told reads what the journal has of a job, oldest first.
 func (s *site) told(ctx context.Context, job residue.Job) iter.Seq2[journal.Entry, error] {
-	s.flushed.Do(func() { // what was just sent may not be found yet
-		_ = exec.CommandContext(ctx, "/usr/bin/journalctl", "--sync").Run()
-	})
-	return journal.Reader{}.Read(ctx, "JOB_CLEANUP_UNIT="+job.Unit, "JOB_CLEANUP_INVOCATION="+job.Invocation)
+	reader := journal.Reader{}
+	s.flushed.Do(func() { reader.Sync(ctx) })
+	return reader.Read(ctx, "JOB_CLEANUP_UNIT="+job.Unit, "JOB_CLEANUP_INVOCATION="+job.Invocation)
 }
 
 // cleaned reports whether the job's own hook, with rights like ours, left

@@ -76,6 +76,9 @@ func runHistory(ctx context.Context, p *program, o *options, h historyOptions) (
 		}
 	}
 	reader := journal.Reader{Command: h.command, User: o.user}
+	if p.uid == 0 && !h.follow {
+		flush(ctx, reader)
+	}
 	records := p.believed(reader.Read(ctx, h.arguments(unit, o.invocation)...))
 	var err error
 	switch {
@@ -92,6 +95,14 @@ func runHistory(ctx context.Context, p *program, o *options, h historyOptions) (
 		err = nil // that is how following ends
 	}
 	return exitDone, err
+}
+
+// flush lets the newest records be found. A journal that does not answer keeps
+// nobody from the older ones.
+func flush(ctx context.Context, reader journal.Reader) {
+	ctx, cancel := context.WithTimeout(ctx, journalLimit)
+	defer cancel()
+	reader.Sync(ctx)
 }
 
 // untilSignal ends the context with the first signal: nothing is half done.

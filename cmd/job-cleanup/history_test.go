@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // journalText is what journalctl prints of two cleanups and of somebody who
@@ -21,7 +22,7 @@ func history(t *testing.T, uid int, o options, h historyOptions) string {
 	t.Helper()
 	dir := t.TempDir()
 	h.command = filepath.Join(dir, "journalctl")
-	script := "#!/bin/sh\necho \"$@\" >" + dir + "/args\ncat <<'END'\n" + journalText + "END\n"
+	script := "#!/bin/sh\necho \"$@\" >>" + dir + "/args\ncase $* in *--sync*) exit;; esac\ncat <<'END'\n" + journalText + "END\n"
 	if err := os.WriteFile(h.command, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -45,10 +46,11 @@ func TestHistory(t *testing.T) {
 	}{
 		{name: "all", want: []string{"a.service  success      3        0       0     0        1.5s", "b.service  signal KILL  0        0       2     0"}, wantNot: []string{"forged"}},
 		{name: "of the user's own", uid: 1000, want: []string{"one", "two", "forged"}},
-		{name: "of another user", uid: 1001, want: []string{"one", "two"}, wantNot: []string{"forged"}},
+		{name: "of another user", uid: 1001, want: []string{"one", "two"}, wantNot: []string{"forged", "--sync"}},
+		{name: "after what was sent", want: []string{" --sync\n--output=json"}},
 		{name: "of a unit", o: options{args: []string{"exec"}}, want: []string{"JOB_CLEANUP_UNIT=exec JOB_CLEANUP_UNIT=exec.service MESSAGE_ID="}},
 		{name: "since", h: historyOptions{since: "-2h", until: "now"}, want: []string{"--since=-2h --until=now"}},
-		{name: "followed", h: historyOptions{follow: true}, want: []string{"--follow --no-tail"}},
+		{name: "followed", h: historyOptions{follow: true}, want: []string{"--follow --no-tail"}, wantNot: []string{"--sync"}},
 		{name: "owed", h: historyOptions{owed: true}, want: []string{"two"}, wantNot: []string{"one"}},
 		{name: "failures", h: historyOptions{results: []string{"failure"}}, want: []string{"two"}, wantNot: []string{"one"}},
 		{name: "none", h: historyOptions{results: []string{"timeout"}}, want: []string{"No cleanup is known.\nhint: "}},
@@ -69,5 +71,22 @@ func TestHistory(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestHistory_journalHangs: what is there is shown all the same.
+func TestHistory_journalHangs(t *testing.T) {
+	fake := filepath.Join(t.TempDir(), "journalctl")
+	script := "#!/bin/sh\ncase $* in *--sync*) exec sleep 1000;; esac\ncat <<'END'\n" + journalText + "END\n"
+	if err := os.WriteFile(fake, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var out, errs bytes.Buffer
+	p := &program{stdout: &out, stderr: &errs}
+	code, err := runHistory(ctx, p, &options{}, historyOptions{command: fake})
+	if code != 0 || err != nil || !strings.Contains(out.String(), "a.service") {
+		t.Errorf("%d, %v\n%s%s", code, err, &out, &errs)
 	}
 }

@@ -51,6 +51,12 @@ func (j Reader) Read(ctx context.Context, args ...string) iter.Seq2[Entry, error
 	}
 }
 
+// Sync has what was just sent written, so that Read finds it. It needs root. It
+// is no error that it can't be done: the journal is older then.
+func (j Reader) Sync(ctx context.Context) {
+	_ = Reader{Command: j.Command}.command(ctx, []string{"--sync"}).Run()
+}
+
 func (j Reader) command(ctx context.Context, args []string) *exec.Cmd {
 	fixed := []string{"--output=json", "--all", "--no-pager", "--quiet"}
 	if j.User {
