@@ -22,7 +22,8 @@ func execVerb() *verb {
 		args:  "-- COMMAND [ARGUMENT]...",
 		short: "run a command as the job, then clean up after it",
 		long: "Runs COMMAND as a job of its own and cleans up when it is over, where nothing else guarantees a hook: " +
-			"a container, a crontab, a script. What is to go is said by --plan, --step or --unit, and by track from inside. " +
+			"a container, a crontab, a script. What is to go is said by --plan, --step or --unit, and by track from inside; " +
+			"what of that can't be read keeps COMMAND from running. " +
 			"Signals are passed on to COMMAND; processes that it leaves behind are ended before the cleanup. " +
 			"Ends exactly as COMMAND did: with its exit status, or by the same signal, whatever the cleanup met.",
 		max: maxArguments,
@@ -63,7 +64,9 @@ func runExec(ctx context.Context, p *program, o *options) (int, error) {
 		p.warn("wait for it to end, or say --force", "%s is active: its job may still need what would be removed", job.sub.job.Unit)
 		return execFailed, nil
 	}
-	job.record(ctx)
+	if err := job.record(ctx); err != nil {
+		return 0, err
+	}
 	v := newSupervisor(p)
 	status := v.run(o.args, job.variables())
 	job.sub.outcome = execOutcome(status)

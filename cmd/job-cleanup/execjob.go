@@ -75,20 +75,20 @@ func (s *site) execSubject(ctx context.Context, invocation string) (*subject, er
 }
 
 // record writes down before the command runs what will have to go, so that it
-// also goes when nobody lives to see the end.
-func (j *execJob) record(ctx context.Context) {
+// also goes when nobody lives to see the end. An error is a plan that can't be
+// read: the cleanup could not either.
+func (j *execJob) record(ctx context.Context) error {
 	led, err := j.ledgerOf(j.sub.job.Job)
 	rec := newRecorder(led, j.onlyJournal(), j.sub.job.Job)
 	if err != nil {
 		rec.missing(err)
 	}
 	compiled, err := j.compile(j.sub, false)
-	if err == nil {
-		err = compiled.Filter(kinds(), j.opts.skip, j.opts.only)
-	}
 	if err != nil {
-		j.warn("the command runs all the same; what is wrong is told again after it", "%v", err)
-		return
+		return err
+	}
+	if err := compiled.Filter(kinds(), j.opts.skip, j.opts.only); err != nil {
+		return usagef("say a step's name or a kind", "%v", err)
 	}
 	records := j.armedRecords(ctx, j.sub, compiled, rec)
 	for _, r := range records {
@@ -100,6 +100,7 @@ func (j *execJob) record(ctx context.Context) {
 	if rec.lacking.Load() {
 		j.warn("--state-dir DIR names a folder that can be written to", "unrecorded: should this be cut off, nobody will know what is owed")
 	}
+	return nil
 }
 
 // variables is the environment of the command: ours, and what tells it which
