@@ -88,8 +88,7 @@ func (p *program) run(ctx context.Context) int {
 	}
 	opts, err := v.parse(rest)
 	if errors.Is(err, pflag.ErrHelp) {
-		p.verbHelp(v)
-		return exitDone
+		return p.verbHelp(v)
 	}
 	if err != nil {
 		return p.failed(v, err)

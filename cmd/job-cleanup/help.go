@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 )
 
@@ -12,8 +13,7 @@ func (p *program) help(about []string) int {
 		if v == nil {
 			return p.failed(nil, usagef(nearestVerb(about[0]), "unknown verb %q", about[0]))
 		}
-		p.verbHelp(v)
-		return exitDone
+		return p.verbHelp(v)
 	}
 	var text strings.Builder
 	text.WriteString("job-cleanup removes what one job left behind, however that job ended.\n\n")
@@ -32,16 +32,25 @@ func (p *program) help(about []string) int {
 		text.WriteString(hang(fmt.Sprintf("  %-3d  ", row.code), row.text))
 	}
 	text.WriteString("\nManual pages: job-cleanup(1), job-cleanup-plan(5), job-cleanup(7).\n")
-	fmt.Fprint(p.stdout, text.String())
-	return exitDone
+	return p.say(nil, text.String())
 }
 
-func (p *program) verbHelp(v *verb) {
-	fmt.Fprintf(p.stdout, "Usage: job-cleanup %s\n\n", strings.TrimSpace(v.name+" [OPTION]... "+v.args))
-	fmt.Fprint(p.stdout, hang("", v.long))
+func (p *program) verbHelp(v *verb) int {
+	var text strings.Builder
+	fmt.Fprintf(&text, "Usage: job-cleanup %s\n\n", strings.TrimSpace(v.name+" [OPTION]... "+v.args))
+	text.WriteString(hang("", v.long))
 	if usages := v.flags(&options{}).FlagUsagesWrapped(width); usages != "" {
-		fmt.Fprintf(p.stdout, "\nOptions:\n%s\n", strings.TrimRight(usages, "\n"))
+		fmt.Fprintf(&text, "\nOptions:\n%s\n", strings.TrimRight(usages, "\n"))
 	}
+	return p.say(v, text.String())
+}
+
+// say prints a help text, of a verb if it is one's.
+func (p *program) say(v *verb, text string) int {
+	if _, err := io.WriteString(p.stdout, text); err != nil {
+		return p.failed(v, err)
+	}
+	return exitDone
 }
 
 // nearestVerb is the hint for a verb that does not exist.

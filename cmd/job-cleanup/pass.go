@@ -7,6 +7,7 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -37,6 +38,8 @@ type pass struct {
 	waiting  []waiting // ledgers of which something stands aside
 	emptying bool      // of these, that alone; see empty
 
+	told string // the last trouble with a store: the two of root share a folder
+
 	// recorder, if there is one, stands between the engine and the ledger.
 	recorder func(*recorder) engine.Recorder
 }
@@ -44,6 +47,14 @@ type pass struct {
 // newPass begins a round.
 func (s *site) newPass(ctx context.Context, drain <-chan struct{}) *pass {
 	return &pass{site: s, probe: s.probe(ctx), drain: drain, endpoints: &engine.Endpoints{}}
+}
+
+// complain tells a trouble with a store, once.
+func (p *pass) complain(of string, err error) {
+	if text := strings.Trim(of, "/") + ": " + err.Error(); text != p.told {
+		p.told = text
+		p.trouble(of, err)
+	}
 }
 
 // candidate is a ledger with something to be done now.
@@ -72,7 +83,7 @@ func (p *pass) candidates(ctx context.Context, entries iter.Seq2[ledger.Entry, e
 			}
 		}
 		if err != nil {
-			p.trouble(entry.Unit+"/"+entry.Invocation, err)
+			p.complain(entry.Unit+"/"+entry.Invocation, err)
 			ok = false
 		}
 	}

@@ -53,7 +53,7 @@ func (p *pass) folders(ctx context.Context) bool {
 	owners := map[residue.Identity][]string{}
 	for folder, err := range ledger.Jobs(p.shared).Units(ctx) {
 		if err != nil {
-			p.trouble("", err)
+			p.complain("", err)
 			ok = false
 			continue
 		}
