@@ -42,6 +42,9 @@ func confFiles(dirs []string) ([]string, []Problem) {
 		if err != nil && !absent(err) {
 			problems = append(problems, unread(dir, err))
 		}
+		if len(entries) == 0 {
+			continue
+		}
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			dir = real
 		}

@@ -15,6 +15,7 @@ type names struct {
 	files    map[string]string // name → path
 	aliases  map[string]string // name → name
 	problems []Problem         // directories that could not be read
+	real     map[string]string // directory → where it leads, of those that were asked about
 }
 
 // listed is a directory of a search path with what it holds.
@@ -43,7 +44,7 @@ func (s Search) names() names { return s.namesIn(s.list()) }
 // namesIn takes the names out of the directories. The first that has a name
 // decides about it.
 func (s Search) namesIn(all []listed, problems []Problem) names {
-	n := names{files: map[string]string{}, aliases: map[string]string{}, problems: problems}
+	n := names{files: map[string]string{}, aliases: map[string]string{}, real: map[string]string{}, problems: problems}
 	for _, l := range all {
 		for _, e := range l.entries {
 			n.add(s, l.dir, e)
@@ -61,7 +62,7 @@ func (n names) add(s Search, dir string, e fs.DirEntry) {
 	path := filepath.Join(dir, e.Name())
 	target, isAlias := "", false
 	if e.Type()&fs.ModeSymlink != 0 {
-		target, isAlias = s.aliasOf(path)
+		target, isAlias = n.aliasOf(s, path)
 	}
 	switch {
 	case !isAlias:
@@ -73,7 +74,7 @@ func (n names) add(s Search, dir string, e fs.DirEntry) {
 
 // aliasOf returns the name that a link in the search path points to, if that
 // too lies in the search path. A link to anywhere else is the unit itself.
-func (s Search) aliasOf(link string) (string, bool) {
+func (n names) aliasOf(s Search, link string) (string, bool) {
 	target, err := os.Readlink(link)
 	if err != nil {
 		return "", false
@@ -83,15 +84,9 @@ func (s Search) aliasOf(link string) (string, bool) {
 	} else {
 		target = filepath.Join(filepath.Dir(link), target)
 	}
-	parents := []string{filepath.Dir(target)}
-	if real, err := filepath.EvalSymlinks(parents[0]); err == nil {
-		parents = append(parents, real)
-	}
+	parents := n.both(filepath.Dir(target))
 	for _, dir := range s.dirs() {
-		dirs := []string{filepath.Clean(dir)}
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			dirs = append(dirs, real)
-		}
+		dirs := n.both(filepath.Clean(dir))
 		for _, parent := range parents {
 			if slices.ContainsFunc(dirs, func(d string) bool { return within(parent, d) }) {
 				return filepath.Base(target), true
@@ -99,6 +94,21 @@ func (s Search) aliasOf(link string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// both are a directory as it is called, and where it leads: the same, unless
+// there are links on the way, and when it does not exist. The many links of a
+// search path ask about the same few.
+func (n names) both(dir string) []string {
+	real, known := n.real[dir]
+	if !known {
+		var err error
+		if real, err = filepath.EvalSymlinks(dir); err != nil {
+			real = dir
+		}
+		n.real[dir] = real
+	}
+	return []string{dir, real}
 }
 
 // mayAlias reports whether a name may stand for another: the type is the
