@@ -145,3 +145,13 @@ func TestLoadFrom(t *testing.T) {
 		t.Errorf("no fragment: %v", err)
 	}
 }
+
+// A folder of the search path may be a link, as /lib is: what points to where
+// it leads is an alias too.
+func TestLoad_aliasBehindALinkedFolder(t *testing.T) {
+	root := tree(t, map[string]string{"usr/a.service": "*", "etc/al.service": "-> ../usr/a.service", "lib": "-> usr"})
+	u, err := Load("al.service", search(root))
+	if err != nil || u.Name != "a.service" {
+		t.Errorf("%+v, %v", u, err)
+	}
+}
