@@ -156,8 +156,8 @@ func (v *pageView) answer(t tallyOfRuns, open int, atLeast bool) {
 	v.Facts = []pageFact{
 		{number(t.runs), strings.TrimLeft(counted(t.runs, "run"), "0123456789 "), ""},
 		{number(t.byClass[endWell]), "ended well", ""},
-		{number(t.bad()), "ended badly", mood(t.bad(), "bad")},
-		{number(open), "still owed", mood(open, "owed")},
+		{number(t.bad()), "ended badly", only(t.bad() > 0, "bad")},
+		{number(open), "still owed", only(open > 0, "owed")},
 		{number(t.removed), "removed", ""},
 	}
 	if t.settled > 0 {
@@ -166,14 +166,6 @@ func (v *pageView) answer(t tallyOfRuns, open int, atLeast bool) {
 	if t.refused > 0 {
 		v.Facts = append(v.Facts, pageFact{number(t.refused), "refused: a person has to look", "bad"})
 	}
-}
-
-// mood is the class of a number that is good when it is zero.
-func mood(n int, class string) string {
-	if n == 0 {
-		return ""
-	}
-	return class
 }
 
 func theyAre(n int) string {

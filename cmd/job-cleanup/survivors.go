@@ -14,6 +14,7 @@ import (
 	"job-cleanup/pkg/ledger"
 	"job-cleanup/pkg/manager"
 	"job-cleanup/pkg/outcome"
+	"job-cleanup/pkg/unitfile"
 )
 
 // survivorsNamed is how many processes one line names.
@@ -46,7 +47,8 @@ func (s *site) survivors(sub *subject) survivors {
 	found.all = notOurs(membersOf(outcome.ParseCgroup(string(text)), s.pid), s.pid)
 	if sub.unit != nil {
 		found.killMode = sub.unit.Last("Service", "KillMode")
-		found.spared = slices.Contains([]string{"no", "false", "off", "0"}, sub.unit.Last("Service", "SendSIGKILL"))
+		kill, set := unitfile.Boolean(sub.unit.Last("Service", "SendSIGKILL"))
+		found.spared = set && !kill
 	}
 	return found
 }
